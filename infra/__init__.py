@@ -1,0 +1,1 @@
+"""Plumbing that every process shares: settings, Redis, keys, clock, log, people."""

@@ -1,0 +1,213 @@
+"""Every key koi uses. One koi per Redis database.
+
+Each key has a TTL, or stands in PERMANENT: those are the promises (waiting messages, unsent replies, dead letters)
+and who was let in. A test scans a used database for keys that break this.
+"""
+
+from arq.constants import in_progress_key_prefix, job_key_prefix
+
+LANE_PREFIX = "koi:lane:"
+LEASE_PREFIX = in_progress_key_prefix
+JOB_PREFIX = job_key_prefix
+EPOCH_PREFIX = "koi:epoch:"
+OWNER_LANES_PREFIX = "koi:lanes-of:"
+
+PERMANENT = (
+    "koi:q:*",            # queues, with their doorbells
+    "koi:lane:*:items",   # ids that wait, in order
+    "koi:lane:*:bodies",  # waiting messages, unsent replies
+    "koi:lane:*:state",   # the turn that is fixed, failures, deaths; gone when the lane is empty
+    "koi:lane:out:*:kept",  # which parts of an unsent reply were sent
+    "arq:job:*",          # lane jobs
+    "koi:fence",          # last token given out
+    "koi:dead:*",         # dead letters of an owner
+    "koi:dead",           # their ids
+    "koi:people",         # who was let in
+    "koi:pairing",        # the code for the first owner; gone once used
+    "koi:expiry",         # which keys hold text, by when it must go
+    "koi:count:*",        # counters
+)  # fmt: skip
+
+
+# ── lanes ────────────────────────────────────────────────────────────────────────────────────────────────────────
+def inbox_job(lane: str) -> str:
+    return f"in:{lane}"
+
+
+def outbox_job(lane: str) -> str:
+    return f"out:{lane}"
+
+
+def inbox_queue() -> str:
+    """zset job id → when it is due, ms of Redis' clock. One queue for all workers."""
+    return "koi:q:in"
+
+
+def outbox_queue(bot_id: str) -> str:
+    """The same for what one bot has to send."""
+    return f"koi:q:out:{bot_id}"
+
+
+def bell(queue: str) -> str:
+    """list; BLPOP wakes a worker."""
+    return f"{queue}:bell"
+
+
+def items(job_id: str) -> str:
+    """list of `solo:item_id`, solo 0 or 1, oldest first."""
+    return f"{LANE_PREFIX}{job_id}:items"
+
+
+def bodies(job_id: str) -> str:
+    """hash item id → JSON."""
+    return f"{LANE_PREFIX}{job_id}:bodies"
+
+
+def state(job_id: str) -> str:
+    """hash: owner, queue, turn, taken, open, deaths, failures, single, not_before, hold_until, held_since, epoch."""
+    return f"{LANE_PREFIX}{job_id}:state"
+
+
+def kept(job_id: str) -> str:
+    """hash name → bytes: what the running turn has put aside for its retry."""
+    return f"{LANE_PREFIX}{job_id}:kept"
+
+
+def done(job_id: str) -> str:
+    """string: last committed turn id; makes a repeated commit harmless."""
+    return f"{LANE_PREFIX}{job_id}:done"
+
+
+def lease(job_id: str) -> str:
+    """string: token of who works on the lane (arq's in-progress key)."""
+    return LEASE_PREFIX + job_id
+
+
+def job(job_id: str) -> str:
+    """string: arq's job, {function, args}."""
+    return JOB_PREFIX + job_id
+
+
+def fence() -> str:
+    """counter: every claim gets a token of its own."""
+    return "koi:fence"
+
+
+def claim_of(item_id: str) -> str:
+    """string: this update was taken; kept 48 h."""
+    return f"koi:seen:{item_id}"
+
+
+def offset(bot_id: str) -> str:
+    """string: next update id to ask Telegram for."""
+    return f"koi:offset:{bot_id}"
+
+
+# ── memory ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def ring(owner: str) -> str:
+    """list of RingEntry JSON, oldest first."""
+    return f"koi:ring:{owner}"
+
+
+def session(lane: str) -> str:
+    """string: Session JSON."""
+    return f"koi:session:{lane}"
+
+
+def answer(lane: str) -> str:
+    """string: AnswerRecord JSON of the last answer."""
+    return f"koi:answer:{lane}"
+
+
+def epoch(owner: str) -> str:
+    """counter: raised when the owner forgets; a turn begun before stores no text."""
+    return EPOCH_PREFIX + owner
+
+
+def lanes_of(owner: str) -> str:
+    """set of job ids (in:… and out:…) that may hold text of this owner."""
+    return OWNER_LANES_PREFIX + owner
+
+
+def expiry() -> str:
+    """zset of keys.ring(…) and keys.session(…) → stamp (koi's clock) at which something in them expires."""
+    return "koi:expiry"
+
+
+# ── dead letters ─────────────────────────────────────────────────────────────────────────────────────────────────
+def dead() -> str:
+    """zset `owner|item_id` → stamp."""
+    return "koi:dead"
+
+
+def dead_of(owner: str) -> str:
+    """hash item id → DeadLetter JSON."""
+    return f"koi:dead:{owner}"
+
+
+# ── people ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def people() -> str:
+    """hash user id → Person JSON."""
+    return "koi:people"
+
+
+def pairing() -> str:
+    """string: the code that makes its sender the owner."""
+    return "koi:pairing"
+
+
+def told(bot_id: str, user_id: str) -> str:
+    """string: this stranger was answered; one hour."""
+    return f"koi:told:{bot_id}:{user_id}"
+
+
+def tries(user_id: str) -> str:
+    """counter: wrong pairing codes of this person; one hour."""
+    return f"koi:tries:{user_id}"
+
+
+# ── sending ──────────────────────────────────────────────────────────────────────────────────────────────────────
+def send_limit(bot_id: str, chat_id: str = "") -> str:
+    """string: GCRA arrival time of a chat, or of the whole bot."""
+    return f"koi:limit:{bot_id}:{chat_id}"
+
+
+def send_pause(bot_id: str, chat_id: str = "") -> str:
+    """string: Telegram said 429; its TTL is the rest of the wait."""
+    return f"koi:pause:{bot_id}:{chat_id}"
+
+
+def typing_channel(bot_id: str) -> str:
+    """pub/sub: `chat:topic` of a turn that takes longer."""
+    return f"koi:typing:{bot_id}"
+
+
+def local_channel(chat_id: str) -> str:
+    """pub/sub: replies for `koi chat`."""
+    return f"koi:local:{chat_id}"
+
+
+# ── operations ───────────────────────────────────────────────────────────────────────────────────────────────────
+def alive(kind: str, process_id: str) -> str:
+    """string: a process of this kind (bot, worker) was seen; TTL 15 s."""
+    return f"koi:alive:{kind}:{process_id}"
+
+
+def once(what: str) -> str:
+    """string: something that must not happen again within its TTL (an alert, a sweep)."""
+    return f"koi:once:{what}"
+
+
+def count(what: str) -> str:
+    """counter: swept, fenced, …"""
+    return f"koi:count:{what}"
+
+
+def call(call_id: str) -> str:
+    """string: this model call is recorded; guards against recording it twice."""
+    return f"koi:call:{call_id}"
+
+
+def calls() -> str:
+    """capped stream of CallRecord JSON."""
+    return "koi:calls"

@@ -1,0 +1,44 @@
+"""Lua scripts: one verb per file, under its owner, with a header the loader demands."""
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from infra.redis_port import RedisPort, ScriptPort, Value
+
+HEADER = re.compile(r"\A-- (?P<name>\w+): .+\n(?:--.*\n)*?-- RETURNS ")
+INCLUDE = re.compile(r"^-- INCLUDE (?P<file>[\w.]+)$", re.MULTILINE)
+
+
+class Script:
+    """`infra.scripts.Script(Path(__file__).with_name("take.lua"))`; then `await script(redis, keys, args)`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._registered: WeakKeyDictionary[Any, ScriptPort] = WeakKeyDictionary()
+
+    async def __call__(self, redis: RedisPort, keys: list[str], args: list[Value]) -> Any:
+        """Raises what redis-py raises; after a ConnectionError the script may have run or not."""
+        return await self.registered(redis)(keys, args)
+
+    def registered(self, redis: RedisPort) -> ScriptPort:
+        """The script bound to this client, to be queued in a pipeline with `client=pipeline`."""
+        script = self._registered.get(redis)
+        if script is None:
+            script = self._registered[redis] = redis.register_script(source(self.path))
+        return script
+
+
+@cache
+def source(path: Path) -> str:
+    """The file's text with its `-- INCLUDE file.lua` lines replaced by those files.
+
+    Raises: ValueError: no header `-- name: what it does … -- RETURNS …` with the file's own name.
+    """
+    text = path.read_text("utf-8")
+    header = HEADER.match(text)
+    if header is None or header["name"] != path.stem:
+        raise ValueError(f"{path.name} must begin with `-- {path.stem}: what it does` … `-- RETURNS what`")
+    return INCLUDE.sub(lambda m: path.with_name(m["file"]).read_text("utf-8"), text)

@@ -1,0 +1,1 @@
+"""Wire types: what crosses Redis or HTTP. Versioned, frozen, and knowing nothing else of koi."""

@@ -1,0 +1,65 @@
+"""What a person sent, as the bot hands it to the workers."""
+
+from typing import Literal
+
+from schemas.wire import WireModel
+
+
+class InboundMessage(WireModel):
+    """One message of one person in one chat. Its text may be ""; then `media` says what it was."""
+
+    v: Literal[1] = 1
+    id: str
+    """`{bot_id}:{update_id}`: what is claimed once, and what a reply says it answers."""
+    bot_id: str
+    """Digits before the colon of the bot's token, or "local" for the terminal."""
+    bot: str
+    """The bot's name in koi.toml, else its Telegram username."""
+    store: str = "home"
+    """The memory store this bot belongs to."""
+    chat_id: str
+    """Telegram's chat id as text, or "local:NAME"."""
+    topic_id: int = 0
+    """Forum topic; 0 for none and for General."""
+    chat_kind: Literal["private", "group"] = "private"
+    user_id: str
+    """Telegram's user id as text, or "local:NAME"."""
+    user_name: str = ""
+    language: str = "en"
+    """Language of the person's Telegram, two letters."""
+    message_id: int = 0
+    """Telegram's number of the message within its chat."""
+    sent_at_ms: int
+    """When the person sent it, by Telegram's clock, ms since 1970."""
+    text: str = ""
+    kind: Literal["text", "command", "unsupported"] = "text"
+    command: str = ""
+    """Name without slash and @bot, lower case; only for kind "command"."""
+    argument: str = ""
+    """What stands behind the command."""
+    media: str = ""
+    """For kind "unsupported": voice, photo, document, ... as Telegram names it."""
+    forgot: int | None = None
+    """For /forget: how many entries were removed when it was admitted; None: nothing was to be removed."""
+
+    @property
+    def lane(self) -> str:
+        """`bot:chat:topic`: messages of one lane are answered one turn at a time, in order."""
+        return f"{self.bot_id}:{self.chat_id}:{self.topic_id}"
+
+    @property
+    def owner(self) -> str:
+        """Whose memory this belongs to: a person of a store, or a topic of a group."""
+        if self.chat_kind == "private":
+            return person_owner(self.store, self.user_id)
+        return group_owner(self.store, self.chat_id, self.topic_id)
+
+
+def person_owner(store: str, user_id: str) -> str:
+    """The memory owner of a person's private talks with all bots of a store."""
+    return f"{store}:u:{user_id}"
+
+
+def group_owner(store: str, chat_id: str, topic_id: int) -> str:
+    """The memory owner of one group topic."""
+    return f"{store}:g:{chat_id}:{topic_id}"

@@ -1,0 +1,31 @@
+"""What goes back to a chat, as a worker hands it to the sender."""
+
+from typing import Literal
+
+from schemas.wire import WireModel
+
+
+class Reply(WireModel):
+    """One answer. The sender splits it into parts that fit."""
+
+    v: Literal[1] = 1
+    id: str
+    """`{turn_id}` plus what the reply is, e.g. "9f…:answer"; unique."""
+    bot_id: str
+    chat_id: str
+    topic_id: int = 0
+    text: str
+    """Markdown as models write it, or plain text if `plain`."""
+    plain: bool = False
+    answers: tuple[str, ...] = ()
+    """Ids of the InboundMessages that this answers."""
+    owner: str = ""
+    """The memory owner the text belongs to (InboundMessage.owner)."""
+    language: str = "en"
+    failed: bool = False
+    """The text says that no answer could be given."""
+
+    @property
+    def lane(self) -> str:
+        """`bot:chat:topic`; parts of a lane leave in order."""
+        return f"{self.bot_id}:{self.chat_id}:{self.topic_id}"
