@@ -37,41 +37,41 @@ class Section(BaseModel):
 
 
 class MemorySettings(Section):
-    entries: int = Field(20, ge=1, le=1000)
+    entries: int = Field(default=20, ge=1, le=1000)
     max_age: Duration = timedelta(hours=24)
-    user_chars: int = Field(500, ge=1)
-    summary_chars: int = Field(300, ge=1)
-    reply_chars: int = Field(4000, ge=0)
-    budget_tokens: int = Field(500, ge=50)
+    user_chars: int = Field(default=500, ge=1)
+    summary_chars: int = Field(default=300, ge=1)
+    reply_chars: int = Field(default=4000, ge=0)
+    budget_tokens: int = Field(default=500, ge=50)
     strategy: Literal["select", "last"] = "select"
-    last: int = Field(5, ge=1)
+    last: int = Field(default=5, ge=1)
 
 
 class SessionSettings(Section):
     idle: Duration = timedelta(minutes=30)
-    suggest_new_after: int = Field(20, ge=1)
-    budget_tokens: int = Field(6000, ge=500)
+    suggest_new_after: int = Field(default=20, ge=1)
+    budget_tokens: int = Field(default=6000, ge=500)
 
 
 class TurnSettings(Section):
     deadline: Duration = timedelta(seconds=120)
     debounce: Duration = timedelta(milliseconds=700)
-    attempts: int = Field(3, ge=1)
-    max_tool_rounds: int = Field(12, ge=1)
+    attempts: int = Field(default=3, ge=1)
+    max_tool_rounds: int = Field(default=12, ge=1)
 
 
 class QueueSettings(Section):
     lease: Duration = timedelta(seconds=10)
-    concurrency: int = Field(50, ge=1)
+    concurrency: int = Field(default=50, ge=1)
     durability: Literal["everysec", "always"] = "everysec"
 
 
 class TelegramSettings(Section):
-    messages_per_second: float = Field(30, gt=0)
+    messages_per_second: float = Field(default=30, gt=0)
     """Of one bot, over all its chats (Telegram's limit is about 30)."""
-    chat_messages_per_second: float = Field(1, gt=0)
+    chat_messages_per_second: float = Field(default=1, gt=0)
     """In one private chat, bursts of a few allowed."""
-    group_messages_per_minute: float = Field(20, gt=0)
+    group_messages_per_minute: float = Field(default=20, gt=0)
 
 
 class BotSettings(Section):

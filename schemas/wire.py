@@ -31,7 +31,7 @@ def dump(value: WireModel) -> bytes:
     return value.__pydantic_serializer__.to_json(value)
 
 
-def load(model: type[W], raw: bytes | str) -> W:
+def load[W: WireModel](model: type[W], raw: bytes | str) -> W:
     """One stored value.
 
     Raises: NewerVersion: `v` is above what this process knows. NotReadable: anything else is wrong with it.
