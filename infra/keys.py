@@ -48,6 +48,12 @@ def outbox_queue(bot_id: str) -> str:
     return f"koi:q:out:{bot_id}"
 
 
+def queue_of(job_id: str) -> str:
+    """The queue that the job of a lane belongs to."""
+    side, bot_id = job_id.split(":")[:2]
+    return inbox_queue() if side == "in" else outbox_queue(bot_id)
+
+
 def bell(queue: str) -> str:
     """list; BLPOP wakes a worker."""
     return f"{queue}:bell"

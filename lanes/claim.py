@@ -2,6 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from infra.redis_port import RedisPort
+from infra.scripts import Script
+
+CLAIM = Script(Path(__file__).with_name("claim.lua"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,7 +17,7 @@ class Item:
 
     id: str
     body: bytes
-    """JSON as it was pushed; b"" if it was forgotten meanwhile."""
+    """JSON as it was pushed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +46,30 @@ class Claim:
     def lane(self) -> str:
         """`bot:chat:topic`."""
         return self.job_id.partition(":")[2]
+
+
+async def claim_due(
+    redis: RedisPort, queue: str, *, lease_ms: int, wanted: int, prefix: str, per_turn: int
+) -> tuple[list[Claim], int | None]:
+    """Take up to `wanted` lanes whose job is due.
+
+    prefix: begins every token; unique per process. per_turn: items that one turn may take together.
+    Gives the claims and the ms until the next job is due (None: the queue is empty).
+    """
+    wait_ms, *found = await CLAIM(redis, [queue], [lease_ms, wanted, prefix, per_turn])
+    return [_claim(reply) for reply in found], None if wait_ms < 0 else wait_ms
+
+
+def _claim(reply: list[Any]) -> Claim:
+    job_id, token, turn_id, epoch, owner, failures, deaths, items, kept = reply
+    return Claim(
+        job_id=job_id.decode(),
+        token=token.decode(),
+        turn_id=turn_id.decode(),
+        items=tuple(Item(key.decode(), body) for key, body in zip(items[::2], items[1::2], strict=True)),
+        epoch=epoch.decode(),
+        owner=owner.decode(),
+        failures=int(failures),
+        deaths=int(deaths),
+        kept={name.decode(): value for name, value in zip(kept[::2], kept[1::2], strict=True)},
+    )

@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from infra.effect import Push
-from infra.redis_port import RedisPort
+from infra.redis_port import RedisPort, Value
+from infra.scripts import Script
 
 CLAIM_TTL_MS = 48 * 3_600_000
 """Telegram keeps an unconfirmed update for 24 h; twice that."""
+
+INGEST = Script(Path(__file__).with_name("ingest.lua"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,12 @@ class Ingested:
     """Why the batch stopped; "" if it did not."""
 
 
+def push_words(push: Push) -> tuple[Value, ...]:
+    """The seven words that a script reads for one push."""
+    solo = "1" if push.solo else "0"
+    return push.job_id, push.queue, push.item_id, push.body, push.owner, solo, push.hold_ms
+
+
 async def ingest(
     redis: RedisPort, pushes: Sequence[Push], *, offset: tuple[str, int] | None = None
 ) -> Ingested:
@@ -32,4 +42,9 @@ async def ingest(
 
     Raises what redis-py raises (connection lost, OOM, READONLY, LOADING): then nothing is known; repeat it.
     """
-    raise NotImplementedError
+    offset_key, next_update = offset or ("", 0)
+    args: list[Value] = [CLAIM_TTL_MS, offset_key, next_update, CLAIM_TTL_MS]
+    for push in pushes:
+        args += push_words(push)
+    taken, repeats, error = await INGEST(redis, [], args)
+    return Ingested(taken, repeats, error.decode())

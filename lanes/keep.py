@@ -1,9 +1,13 @@
 """Put something aside for the retry of the running turn, under the fence."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
-from infra.redis_port import RedisPort
+from infra.redis_port import RedisPort, Value
+from infra.scripts import Script
 from lanes.claim import Claim
+
+KEEP = Script(Path(__file__).with_name("keep.lua"))
 
 
 class LeaseLost(Exception):
@@ -19,4 +23,8 @@ async def keep(
 
     Raises: LeaseLost: the lane is not ours any more; nothing was stored.
     """
-    raise NotImplementedError
+    args: list[Value] = [claim.job_id, claim.token, ttl_ms or 0]
+    for name, value in values.items():
+        args += (name, value)
+    if not await KEEP(redis, [], args):
+        raise LeaseLost(claim.job_id)

@@ -1,0 +1,18 @@
+-- release: give a lane back without an end of its turn
+-- ARGV[1] job_id   ARGV[2] queue   ARGV[3] token   ARGV[4] not before, ms from now   ARGV[5] counts as failure 0|1
+-- ARGV[6] split 0, or how many items are to be tried one by one from now on
+-- RETURNS 1, or 0 if the lane is not ours any more
+-- INCLUDE lane.lua
+local job_id, queue, token, split = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[6])
+local k, now = lane_keys(job_id), now_ms()
+if redis.call('GET', k.lease) ~= token then return 0 end
+redis.call('HDEL', k.state, 'open')
+if ARGV[5] == '1' then redis.call('HINCRBY', k.state, 'failures', 1) end
+if split > 0 then
+  redis.call('HDEL', k.state, 'turn', 'taken', 'epoch', 'deaths', 'failures')
+  redis.call('HSET', k.state, 'single', split)
+  redis.call('DEL', k.kept)
+end
+redis.call('HSET', k.state, 'not_before', now + tonumber(ARGV[4]))
+let_go(k, job_id, queue, now)
+return 1

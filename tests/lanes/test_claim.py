@@ -1,0 +1,125 @@
+"""Invariants 3, 5 and 6: one turn per lane, nothing stranded, a retry is the same turn."""
+
+import orjson
+from arq.jobs import deserialize_job_raw
+
+from infra import keys
+from infra.redis_port import RedisPort
+from lanes.commit import commit, release
+from lanes.keep import keep
+from lanes.outcome import Commit
+from tests.lanes.conftest import JOB, QUEUE, ids, is_gone, lose_lease, message, send, take, take_one
+
+
+async def test_a_lane_is_given_to_one_worker_at_a_time(redis: RedisPort) -> None:
+    await send(redis, message(1))
+    await take_one(redis)
+
+    await send(redis, message(2))
+
+    assert await take(redis) == []
+
+
+async def test_messages_that_wait_together_are_one_turn_in_order(redis: RedisPort) -> None:
+    await send(redis, message(1), message(2), message(3))
+
+    assert ids(await take_one(redis)) == ["7:1", "7:2", "7:3"]
+
+
+async def test_a_command_is_a_turn_of_its_own(redis: RedisPort) -> None:
+    await send(redis, message(1), message(2, solo=True), message(3))
+
+    turns: list[list[str]] = []
+    while claims := await take(redis):
+        turns.append(ids(claims[0]))
+        await commit(redis, QUEUE, claims[0], Commit())
+
+    assert turns == [["7:1"], ["7:2"], ["7:3"]]
+
+
+async def test_a_retry_is_the_same_turn_with_the_same_messages(redis: RedisPort) -> None:
+    await send(redis, message(1))
+    first = await take_one(redis)
+    await keep(redis, first, {"round": b"1"}, ttl_ms=60_000)
+    await send(redis, message(2))
+    await lose_lease(redis, first)
+
+    again = await take_one(redis)
+
+    assert again.turn_id == first.turn_id
+    assert again.token != first.token
+    assert ids(again) == ["7:1"]
+    assert again.kept == {"round": b"1"}
+
+
+async def test_a_death_is_counted_at_the_next_claim_and_a_failure_apart(redis: RedisPort) -> None:
+    await send(redis, message(1))
+    died = await take_one(redis)
+    await lose_lease(redis, died)
+    failed = await take_one(redis)
+    await release(redis, QUEUE, failed, failed=True)
+
+    third = await take_one(redis)
+
+    assert (failed.deaths, failed.failures) == (1, 0)
+    assert (third.deaths, third.failures) == (1, 1)
+
+
+async def test_handing_back_counts_nothing(redis: RedisPort) -> None:
+    await send(redis, message(1))
+    await release(redis, QUEUE, await take_one(redis))
+
+    claim = await take_one(redis)
+
+    assert (claim.deaths, claim.failures) == (0, 0)
+
+
+async def test_backing_off_keeps_new_messages_waiting_too(redis: RedisPort) -> None:
+    await send(redis, message(1))
+    await release(redis, QUEUE, await take_one(redis), delay_ms=60_000, failed=True)
+
+    await send(redis, message(2))
+
+    assert await take(redis) == []
+
+
+async def test_a_split_batch_is_tried_one_by_one_and_then_together_again(redis: RedisPort) -> None:
+    await send(redis, message(1), message(2))
+    await release(redis, QUEUE, await take_one(redis), split=True)
+    await send(redis, message(3), message(4))
+
+    turns: list[list[str]] = []
+    while claims := await take(redis):
+        turns.append(ids(claims[0]))
+        await commit(redis, QUEUE, claims[0], Commit())
+
+    assert turns == [["7:1"], ["7:2"], ["7:3", "7:4"]]
+
+
+async def test_a_lane_whose_keys_are_broken_does_not_stop_the_others(redis: RedisPort) -> None:
+    await send(redis, message(1), message(2, lane="7:43:0"))
+    await redis.delete(keys.state(JOB))
+    await redis.set(keys.state(JOB), "not a hash")
+
+    claims = await take(redis)
+
+    assert [claim.lane for claim in claims] == ["7:43:0"]
+
+
+async def test_a_turn_whose_messages_were_forgotten_is_over(redis: RedisPort) -> None:
+    await send(redis, message(1))
+    await lose_lease(redis, await take_one(redis))
+    await redis.delete(keys.bodies(JOB))
+
+    assert await take(redis) == []
+    assert await is_gone(redis)
+
+
+async def test_the_lane_job_can_be_read_by_arq(redis: RedisPort) -> None:
+    await send(redis, message(1))
+
+    raw = await redis.get(keys.job(JOB))
+
+    assert raw is not None
+    function, args, kwargs, _, _ = deserialize_job_raw(raw, deserializer=orjson.loads)
+    assert (function, list(args), kwargs) == ("run_lane", [JOB], {})

@@ -1,0 +1,49 @@
+"""Dead letters can be read, retried and dropped."""
+
+from infra import keys
+from infra.redis_port import RedisPort
+from lanes.dead import dead_letters, drop_dead, index_member, retry_dead
+from schemas.dead import DeadLetter
+from schemas.wire import dump
+from tests.lanes.conftest import JOB, OWNER, ids, take, take_one
+
+LETTER = DeadLetter(id="7:1", job_id=JOB, at_ms=5, reason="overloaded", body='{"text":"1"}', owner=OWNER)
+
+
+async def bury(redis: RedisPort) -> None:
+    await redis.hset(keys.dead_of(OWNER), LETTER.id, dump(LETTER))
+    await redis.zadd(keys.dead(), {index_member(LETTER): LETTER.at_ms})
+
+
+async def test_a_dead_letter_is_listed(redis: RedisPort) -> None:
+    await bury(redis)
+
+    assert await dead_letters(redis) == [LETTER]
+
+
+async def test_a_retried_dead_letter_is_back_in_its_lane_and_gone_from_the_list(redis: RedisPort) -> None:
+    await bury(redis)
+
+    assert await retry_dead(redis, LETTER)
+
+    assert ids(await take_one(redis)) == ["7:1"]
+    assert await dead_letters(redis) == []
+    assert await redis.zcard(keys.dead()) == 0
+
+
+async def test_a_dead_letter_is_retried_once_even_by_two_people(redis: RedisPort) -> None:
+    await bury(redis)
+
+    assert await retry_dead(redis, LETTER)
+    assert not await retry_dead(redis, LETTER)
+
+    assert await redis.llen(keys.items(JOB)) == 1
+
+
+async def test_a_dropped_dead_letter_is_gone(redis: RedisPort) -> None:
+    await bury(redis)
+
+    assert await drop_dead(redis, LETTER)
+
+    assert await dead_letters(redis) == []
+    assert await take(redis) == []
