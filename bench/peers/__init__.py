@@ -1,0 +1,1 @@
+"""Queues to compare with, each run in an environment of its own: they import nothing of koi."""
