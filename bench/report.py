@@ -32,8 +32,12 @@ def _lines(path: str) -> list[str]:
 
 def commit() -> str:
     """Short hash, "+" if the tree has changes."""
-    head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    dirty = subprocess.run(["git", "status", "--porcelain"], capture_output=True, text=True, check=False).stdout
+    head = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    )
+    dirty = subprocess.run(
+        ["git", "status", "--porcelain"], capture_output=True, text=True, check=False
+    ).stdout
     return (head.stdout.strip() or "unknown") + ("+" if dirty.strip() else "")
 
 

