@@ -4,11 +4,10 @@ Each key has a TTL, or stands in PERMANENT: those are the promises (waiting mess
 and who was let in. A test scans a used database for keys that break this.
 """
 
-from arq.constants import in_progress_key_prefix, job_key_prefix
-
 LANE_PREFIX = "koi:lane:"
-LEASE_PREFIX = in_progress_key_prefix
-JOB_PREFIX = job_key_prefix
+LEASE_PREFIX = "arq:in-progress:"
+JOB_PREFIX = "arq:job:"
+"""arq's own two (a test compares them), written out since importing arq takes longer than a health check may."""
 EPOCH_PREFIX = "koi:epoch:"
 OWNER_LANES_PREFIX = "koi:lanes-of:"
 
@@ -188,15 +187,15 @@ def typing_channel(bot_id: str) -> str:
     return f"koi:typing:{bot_id}"
 
 
-def local_channel(chat_id: str) -> str:
-    """pub/sub: replies for `koi chat`."""
-    return f"koi:local:{chat_id}"
+def local_channel(lane: str) -> str:
+    """pub/sub: replies for the `koi chat` windows of a lane."""
+    return f"koi:local:{lane}"
 
 
 # ── operations ───────────────────────────────────────────────────────────────────────────────────────────────────
-def alive(kind: str, process_id: str) -> str:
-    """string: a process of this kind (bot, worker) was seen; TTL 15 s."""
-    return f"koi:alive:{kind}:{process_id}"
+def alive(kind: str) -> str:
+    """zset process id → when it was last seen, ms of Redis' clock; kind: bot, worker."""
+    return f"koi:alive:{kind}"
 
 
 def once(what: str) -> str:

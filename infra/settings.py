@@ -4,30 +4,41 @@ Durations are written "500ms", "90s", "30m", "24h"; in the code they are `timede
 environment or from the file that `NAME_FILE` names.
 """
 
-import re
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from typing import Any, Literal, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
-UNITS = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|h|d)")
+from infra.settings_sources import (
+    BadSetting,
+    Written,
+    read_environment,
+    read_file,
+    refuse_unknown,
+    secret,
+    sentence,
+    shown,
+    split,
+)
+from infra.settings_types import (
+    Address,
+    Duration,
+    Language,
+    RedisAddress,
+    Span,
+    Store,
+    Token,
+    UserId,
+    WebAddress,
+    WebhookSecret,
+    Zone,
+)
 
-
-def parse_duration(value: Any) -> Any:
-    """ "90s" → timedelta.
-
-    Raises: ValueError: not a number with ms, s, m, h or d behind it.
-    """
-    if isinstance(value, timedelta):
-        return value
-    found = DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
-    if found is None:
-        raise ValueError('must be a duration like "500ms", "90s", "30m" or "24h"')
-    return timedelta(**{UNITS[found["unit"]]: float(found["number"])})
-
-
-Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
+DEFAULT_MODEL, DEFAULT_LIGHT_MODEL = "claude-sonnet-5-5", "claude-haiku-5-5"
+OPENROUTER_DEFAULTS = ("anthropic/claude-sonnet-5.5", "anthropic/claude-haiku-5.5")
+"""The same two, as OpenRouter writes them."""
 
 
 class Section(BaseModel):
@@ -38,7 +49,7 @@ class Section(BaseModel):
 
 class MemorySettings(Section):
     entries: int = Field(default=20, ge=1, le=1000)
-    max_age: Duration = timedelta(hours=24)
+    max_age: Span = timedelta(hours=24)
     user_chars: int = Field(default=500, ge=1)
     summary_chars: int = Field(default=300, ge=1)
     reply_chars: int = Field(default=4000, ge=0)
@@ -48,20 +59,20 @@ class MemorySettings(Section):
 
 
 class SessionSettings(Section):
-    idle: Duration = timedelta(minutes=30)
+    idle: Span = timedelta(minutes=30)
     suggest_new_after: int = Field(default=20, ge=1)
     budget_tokens: int = Field(default=6000, ge=500)
 
 
 class TurnSettings(Section):
-    deadline: Duration = timedelta(seconds=120)
+    deadline: Span = timedelta(seconds=120)
     debounce: Duration = timedelta(milliseconds=700)
     attempts: int = Field(default=3, ge=1)
     max_tool_rounds: int = Field(default=12, ge=1)
 
 
 class QueueSettings(Section):
-    lease: Duration = timedelta(seconds=10)
+    lease: Span = timedelta(seconds=10)
     concurrency: int = Field(default=50, ge=1)
     durability: Literal["everysec", "always"] = "everysec"
 
@@ -77,10 +88,13 @@ class TelegramSettings(Section):
 class BotSettings(Section):
     """One `[[bots]]` table."""
 
-    name: str
+    name: str = Field(min_length=1)
     token_env: str = ""
+    """The variable (or, with _FILE behind it, the file) that holds its token; "": a bot for `koi chat` only."""
+    token: Token = SecretStr("")
+    """What token_env names; koi.toml may not hold it."""
     persona: str = ""
-    memory: str = "home"
+    memory: Store = "home"
     models: tuple[str, ...] = ()
     language: str = ""
 
@@ -97,24 +111,136 @@ class Settings(BaseModel):
     telegram: TelegramSettings = TelegramSettings()
     bots: tuple[BotSettings, ...] = ()
 
-    telegram_bot_tokens: tuple[SecretStr, ...] = ()
-    telegram_allowed_users: tuple[str, ...] = ()
-    telegram_owner: str = ""
-    telegram_api_base: str = "https://api.telegram.org"
-    telegram_webhook_url: str = ""
-    telegram_webhook_secret: SecretStr = SecretStr("")
-    telegram_webhook_bind: str = "127.0.0.1:8421"
+    telegram_bot_tokens: tuple[Token, ...] = ()
+    """Those of TELEGRAM_BOT_TOKEN that no `[[bots]]` table names."""
+    telegram_allowed_users: tuple[UserId, ...] = ()
+    telegram_owner: UserId = ""
+    telegram_api_base: WebAddress = "https://api.telegram.org"
+    telegram_webhook_url: WebAddress = ""
+    telegram_webhook_secret: WebhookSecret = SecretStr("")
+    telegram_webhook_bind: Address = "127.0.0.1:8421"
 
     anthropic_api_key: SecretStr = SecretStr("")
-    anthropic_base_url: str = ""
+    anthropic_base_url: WebAddress = ""
     openrouter_api_key: SecretStr = SecretStr("")
     models: tuple[str, ...] = ()
     """The chain, first choice first; empty: the offline model."""
     light_model: str = ""
 
-    redis_url: str = ""
+    redis_url: RedisAddress = Field(default="", repr=False)
     valkey_bin: str = ""
     data_dir: str = ""
-    language: str = "en"
-    timezone: str = ""
+    language: Language = "en"
+    timezone: Zone = ""
     """IANA name; "" = the machine's."""
+    log: Literal["info", "debug"] = "info"
+
+    dashboard_bind: Address = "127.0.0.1:8420"
+    dashboard_password: SecretStr = SecretStr("")
+    dashboard_reader_password: SecretStr = SecretStr("")
+    alert_email: str = ""
+    smtp_url: SecretStr = SecretStr("")
+    smtp_host: str = ""
+    smtp_port: int = Field(default=587, ge=1, le=65535)
+    smtp_user: str = ""
+    smtp_password: SecretStr = SecretStr("")
+
+
+def load_settings(environ: Mapping[str, str], config: Path | None = Path("koi.toml")) -> Settings:
+    """Read and check everything once.
+
+    config: used if it exists, unless KOI_CONFIG names another file, which then must exist. None: no file.
+
+    Raises: BadSetting: one line for the person.
+    """
+    written = Written()
+    if named := environ.get("KOI_CONFIG", ""):
+        read_file(written, Path(named))
+    elif config is not None and config.exists():
+        read_file(written, config)
+    read_environment(written, environ)
+    refuse_unknown(written, frozenset(_names(Settings)))
+    _choose_models(written, environ)
+    _resolve_tokens(written, environ)
+    try:
+        settings = Settings.model_validate(written.tree)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise BadSetting(sentence(first, written)) from None  # its cause shows secrets
+    _check_together(settings)
+    return settings
+
+
+def _choose_models(written: Written, environ: Mapping[str, str]) -> None:
+    """One chain of the many names; with a key and no id, the models we know to be good.
+
+    Raises: BadSetting: a server was named, but neither a key nor a model.
+    """
+    tree = written.tree
+    listed = cast("list[str]", tree["models"]) if isinstance(tree.get("models"), list) else []
+    primary = split(environ.get("KOI_MODEL") or environ.get("OPENROUTER_MODEL") or "")
+    fallback = split(environ.get("KOI_FALLBACK_MODEL") or environ.get("OPENROUTER_FALLBACK_MODEL") or "")
+    anthropic, openrouter = tree.get("anthropic_api_key"), tree.get("openrouter_api_key")
+    if (anthropic or openrouter) and not primary and not tree.get("models"):
+        model, light = (DEFAULT_MODEL, DEFAULT_LIGHT_MODEL) if anthropic else OPENROUTER_DEFAULTS
+        primary = [model]
+        tree.setdefault("light_model", light)
+    chain = [*(primary or listed[:1]), *(fallback or listed[1:])]
+    if not chain and (url := tree.get("anthropic_base_url")):
+        raise BadSetting(f"KOI_MODEL is not set; it must name a model that {shown(url)} has")
+    if primary or fallback:
+        written.put(("models",), [one for at, one in enumerate(chain) if one not in chain[:at]], "KOI_MODEL")
+
+
+def _resolve_tokens(written: Written, environ: Mapping[str, str]) -> None:
+    """Fill `token` of each bot, and leave in telegram_bot_tokens those of no named bot.
+
+    Raises: BadSetting: token_env names nothing that is set.
+    """
+    found = cast("object", written.tree.get("bots"))
+    bots = cast("list[object]", found) if isinstance(found, list) else []
+    named: set[str] = set()
+    for at, bot in enumerate(bots):
+        table = cast("dict[str, Any]", bot) if isinstance(bot, dict) else {}
+        variable = table.get("token_env")
+        if not variable or not isinstance(variable, str):
+            continue
+        token = table["token"] = secret(environ, variable)
+        if not token:
+            name = written.name_of(("bots", at, "token_env"))
+            raise BadSetting(
+                f"{name} is {shown(variable)}; it must name a variable that is set, or its _FILE"
+            )
+        written.names["bots", at, "token"] = variable
+        named.add(token)
+    loose = cast("list[str]", written.tree.get("telegram_bot_tokens", []))
+    if loose:
+        written.tree["telegram_bot_tokens"] = [token for token in loose if token not in named]
+
+
+def _check_together(settings: Settings) -> None:
+    """What no single field can know.
+
+    Raises: BadSetting.
+    """
+    if settings.telegram_webhook_url and not settings.telegram_webhook_secret.get_secret_value():
+        raise BadSetting(
+            "TELEGRAM_WEBHOOK_SECRET is not set; with TELEGRAM_WEBHOOK_URL it must be a long random text"
+        )
+    names = [bot.name for bot in settings.bots]
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        raise BadSetting(f"bots.name is {twice!r} twice; each bot must have a name of its own")
+    tokens = [*settings.telegram_bot_tokens, *(bot.token for bot in settings.bots if bot.token)]
+    ids = [token.get_secret_value().partition(":")[0] for token in tokens]
+    if twice := next((bot_id for bot_id in ids if ids.count(bot_id) > 1), ""):
+        raise BadSetting(f"bot {twice} has two tokens; each bot must be given once")
+
+
+def _names(model: type[BaseModel], section: str = "") -> Iterator[str]:
+    """Every setting there is, dotted."""
+    for name, info in model.model_fields.items():
+        inner = BotSettings if name == "bots" else info.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            yield from _names(inner, f"{name}.")
+        else:
+            yield section + name

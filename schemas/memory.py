@@ -51,6 +51,8 @@ class Session(WireModel):
     last_ms: int
     """End of the last exchange; `session.idle` after it the session is over."""
     exchanges: tuple[Exchange, ...] = ()
+    seen: tuple[str, ...] = ()
+    """Ids of the ring entries known when the last context was built: what is not among them is news."""
 
 
 class AnswerRecord(WireModel):

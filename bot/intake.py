@@ -1,0 +1,140 @@
+"""From Telegram's updates into the lanes: what long polling and the webhook share."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from bot.admit import Door
+from bot.api import Me
+from bot.translate import Ignored, read
+from infra import keys
+from infra.clock import ms
+from infra.effect import Push
+from infra.forget import forget, meant
+from infra.redis_port import RedisPort
+from infra.settings import Settings
+from lanes.ingest import ingest
+from schemas.inbound import InboundMessage
+from schemas.wire import dump
+
+log = structlog.get_logger()
+
+REPLICA_WAIT_MS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What became of a batch of updates."""
+
+    next_update_id: int
+    """The first update that is not safe yet, or the one after the last."""
+    error: str = ""
+    """Why it stopped before the end; "" if it did not."""
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Pushes of updates in order, and which update each belongs to."""
+
+    pushes: list[Push] = field(default_factory=list[Push])
+    update_ids: list[int] = field(default_factory=list[int])
+    """One per push."""
+    next_update_id: int = 0
+
+    def add(self, update_id: int, pushes: Sequence[Push]) -> None:
+        self.pushes += pushes
+        self.update_ids += [update_id] * len(pushes)
+        self.next_update_id = update_id + 1
+
+
+class Intake:
+    """Takes the updates of one bot: translated, admitted, stored in order."""
+
+    def __init__(
+        self, redis: RedisPort, settings: Settings, me: Me, door: Door, *, keeps_offset: bool = True
+    ) -> None:
+        """keeps_offset: store the next update id with the batch (long polling)."""
+        self._redis = redis
+        self._keeps_offset = keeps_offset
+        self._forgot: dict[str, int | None] = {}
+        self._me = me
+        self._door = door
+        self._debounce_ms = ms(settings.turn.debounce)
+        self._replicated = settings.redis_url.startswith("redis+sentinel://")
+
+    async def take(self, updates: Sequence[Mapping[str, Any]]) -> Taken:
+        """Store a batch; stops at the first update that cannot be stored.
+
+        Raises what redis-py raises: then nothing is known; take the same batch again.
+        """
+        batch = _Batch()
+        for raw in updates:
+            update_id = int(raw["update_id"])
+            found = read(raw, self._me)
+            if isinstance(found, Ignored):
+                log.debug("update_ignored", bot=self._me.name, update_id=update_id, reason=found.reason)
+                batch.add(update_id, ())
+                continue
+            message, hold_ms = found.message, self._debounce_ms if found.maybe_part else 0
+            admitted = await self._door.admit(message)
+            if admitted is not True:
+                batch.add(update_id, admitted)
+                continue
+            if what := what_to_forget(message):
+                stored = await self._store(batch)  # what came before goes in before: it is forgotten too
+                if stored.error:
+                    return stored
+                batch = _Batch()
+                message = await self._forget(message, what)
+            batch.add(update_id, (push_of(message, hold_ms),))
+        stored = await self._store(batch)
+        self._forgot.clear()
+        return stored
+
+    async def _forget(self, message: InboundMessage, what: str) -> InboundMessage:
+        """Once, also if the batch has to be taken again because it could not be stored."""
+        if message.id not in self._forgot:
+            self._forgot[message.id] = await forget(self._redis, message.owner, what, claim=message.id)
+        return message.model_copy(update={"forgot": self._forgot[message.id]})
+
+    async def _store(self, batch: _Batch) -> Taken:
+        if batch.next_update_id == 0:
+            return Taken(0)
+        offset = (keys.offset(self._me.bot_id), batch.next_update_id) if self._keeps_offset else None
+        ingested = await ingest(self._redis, batch.pushes, offset=offset)
+        if ingested.error:
+            return Taken(batch.update_ids[ingested.taken], ingested.error)
+        if self._replicated and not await self._is_replicated():
+            return Taken(0, "no replica has it yet")
+        return Taken(batch.next_update_id)
+
+    async def _is_replicated(self) -> bool:
+        """Whether a replica holds everything written until now. WAIT counts from the last write of its own connection,
+        so it goes behind a write on the same one.
+        """
+        async with self._redis.pipeline(transaction=False) as pipe:
+            pipe.set(keys.once(f"replicated:{self._me.bot_id}"), "1", ex=60)
+            pipe.wait(1, REPLICA_WAIT_MS)
+            _, replicas = await pipe.execute()
+        return replicas > 0
+
+
+def push_of(message: InboundMessage, hold_ms: int) -> Push:
+    """A message on its way into its lane."""
+    solo = message.kind == "command"
+    return Push(
+        job_id=keys.inbox_job(message.lane),
+        queue=keys.inbox_queue(),
+        item_id=message.id,
+        body=dump(message),
+        owner=message.owner,
+        solo=solo,
+        hold_ms=0 if solo else hold_ms,
+    )
+
+
+def what_to_forget(message: InboundMessage) -> str:
+    """What `infra.forget.forget` is asked for; "" if the message is no /forget, or says not what."""
+    return meant(message.argument) if message.command == "forget" else ""

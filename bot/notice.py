@@ -1,0 +1,54 @@
+"""Lines that the bot process itself sends: through the outbox like every reply. Pure."""
+
+from infra import keys
+from infra.effect import Push
+from schemas.inbound import InboundMessage, person_owner
+from schemas.reply import Reply
+from schemas.wire import dump
+
+NOTICE = ":notice"
+"""End of the id of a notice to the owner: when that fails, nobody is told."""
+
+
+def answer(message: InboundMessage, kind: str, text: str, *, owner: str = "") -> Push:
+    """A plain line for whoever wrote `message`; `kind` makes it unique.
+
+    owner: the memory owner, if the line belongs to one; strangers have none.
+    """
+    reply = Reply(
+        id=f"{message.id}:{kind}",
+        bot_id=message.bot_id,
+        chat_id=message.chat_id,
+        topic_id=message.topic_id,
+        text=text,
+        plain=True,
+        answers=(message.id,),
+        owner=owner,
+        language=message.language,
+    )
+    return push_of(reply)
+
+
+def to_owner(*, about: str, bot_id: str, user_id: str, store: str, text: str, language: str) -> Push:
+    """A plain line for koi's owner. about: what it is about, unique."""
+    reply = Reply(
+        id=f"{about}{NOTICE}",
+        bot_id=bot_id,
+        chat_id=user_id,
+        text=text,
+        plain=True,
+        owner=person_owner(store, user_id),
+        language=language,
+    )
+    return push_of(reply)
+
+
+def push_of(reply: Reply) -> Push:
+    """The reply on its way into its chat's outbox."""
+    return Push(
+        job_id=keys.outbox_job(reply.lane),
+        queue=keys.outbox_queue(reply.bot_id),
+        item_id=reply.id,
+        body=dump(reply),
+        owner=reply.owner,
+    )

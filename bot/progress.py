@@ -1,0 +1,126 @@
+"""How far a reply was sent: what is kept beside the lane's turn so that a part leaves once. Pure.
+
+A part is marked before it is sent. Who finds the mark does not know whether Telegram took it: it is sent again, once,
+with "↻" before it. Who finds the second mark leaves the part alone.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from bot.split import PART_UNITS, Entity, Part, split, units_of
+from schemas.wire import WireModel, dump, load
+
+AGAIN = "↻ "
+"""Before a part that may be there twice."""
+
+
+class KeptPart(WireModel):
+    """Part as it is kept."""
+
+    text: str
+    entities: tuple[Entity, ...] = ()
+    again: bool = False
+
+
+class KeptParts(WireModel):
+    """All parts of a reply, kept before the first one is sent."""
+
+    v: Literal[1] = 1
+    parts: tuple[KeptPart, ...]
+
+
+class KeptPlace(WireModel):
+    """Which part is next, and whether it may have been sent."""
+
+    v: Literal[1] = 1
+    at: int
+    mark: Literal["", "sending", "again"] = ""
+    left: int = 0
+    """Parts given up because both attempts stayed unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One reply on its way: parts before `at` are done."""
+
+    parts: tuple[KeptPart, ...]
+    at: int = 0
+    mark: Literal["", "sending", "again"] = ""
+    left: int = 0
+
+    @property
+    def done(self) -> bool:
+        return self.at >= len(self.parts)
+
+    @property
+    def part(self) -> KeptPart:
+        """The one whose turn it is."""
+        return self.parts[self.at]
+
+
+def fresh(parts: tuple[Part, ...]) -> Progress:
+    """Nothing sent yet."""
+    return Progress(tuple(KeptPart(text=part.text, entities=part.entities) for part in parts))
+
+
+def next_step(progress: Progress) -> Progress:
+    """What to mark before the next send: the same part or, if that was tried twice, the one after it (maybe none)."""
+    match progress.mark:
+        case "":
+            return replace(progress, mark="sending")
+        case "sending":
+            parts = progress.parts
+            marked = _marked(progress.part)
+            return replace(
+                progress, parts=(*parts[: progress.at], *marked, *parts[progress.at + 1 :]), mark="again"
+            )
+        case "again":
+            left = replace(progress, at=progress.at + 1, mark="", left=progress.left + 1)
+            return left if left.done else next_step(left)
+
+
+def sent(progress: Progress) -> Progress:
+    """The part is with the person (or its fate is settled otherwise)."""
+    return replace(progress, at=progress.at + 1, mark="")
+
+
+def unsent(marked: Progress) -> Progress:
+    """The marked part was certainly not sent: as it was before this attempt."""
+    return replace(marked, mark="sending" if marked.mark == "again" else "")
+
+
+def kept(item_id: str, progress: Progress, before: Progress | None) -> dict[str, bytes]:
+    """What to put aside, under the names that `found` reads; the parts only if they changed since `before`."""
+    values = {f"{item_id}:place": dump(KeptPlace(at=progress.at, mark=progress.mark, left=progress.left))}
+    if before is None or before.parts is not progress.parts:
+        values[f"{item_id}:parts"] = dump(KeptParts(parts=progress.parts))
+    return values
+
+
+def found(item_id: str, values: Mapping[str, bytes]) -> Progress | None:
+    """What an earlier attempt kept; None: there was none, or its owner had the parts forgotten.
+
+    Raises: NewerVersion, NotReadable.
+    """
+    parts, place = values.get(f"{item_id}:parts"), values.get(f"{item_id}:place")
+    if parts is None or place is None:
+        return None
+    at = load(KeptPlace, place)
+    return Progress(load(KeptParts, parts).parts, at.at, at.mark, at.left)
+
+
+def _marked(part: KeptPart) -> tuple[KeptPart, ...]:
+    """The part with "↻" before it; two of them if it does not fit with it."""
+    if part.again:
+        return (part,)
+    room = PART_UNITS - units_of(AGAIN)
+    pieces = split(part.text, part.entities, units=room)
+    return tuple(
+        KeptPart(
+            text=AGAIN + piece.text,
+            entities=tuple({**e, "offset": e["offset"] + units_of(AGAIN)} for e in piece.entities),
+            again=True,
+        )
+        for piece in pieces
+    )

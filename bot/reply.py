@@ -1,0 +1,168 @@
+"""The outbox of one bot: takes replies out of their lanes and sends them, part by part (DESIGN.md §2, invariant 7)."""
+
+from dataclasses import dataclass
+from typing import assert_never
+
+import structlog
+from aiogram import Bot
+from aiogram.exceptions import AiogramError
+
+from bot.api import Me, Send
+from bot.dead import dead_effects, dead_notice, left_notice
+from bot.faults import (
+    BadEntities,
+    BadToken,
+    Conflict,
+    Fault,
+    Flooded,
+    Gone,
+    NotReached,
+    Refused,
+    Unknown,
+    fault_of,
+)
+from bot.limiter import Limiter
+from bot.progress import KeptPart, Progress, found, fresh, kept, next_step, sent, unsent
+from bot.render import render
+from infra.clock import Clock
+from infra.people import PeopleCache
+from infra.redis_port import RedisPort
+from lanes.claim import Claim, Item
+from lanes.keep import keep
+from lanes.outcome import Commit, Done, HandBack, Outcome
+from schemas.reply import Reply
+from schemas.wire import NewerVersion, NotReadable, load
+
+log = structlog.get_logger()
+
+NEWER_MS = 5_000
+"""Until a process that knows the newer version may have taken it."""
+RESEND_MS = 3_000
+"""Between an attempt that stayed unknown and the one resend."""
+UNREACHED_MS = 1_000
+UNREACHED_MAX_MS = 30_000
+"""Telegram cannot be reached: first wait, doubled each time up to the second."""
+BAD_TOKEN_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One reply and the claim it came with."""
+
+    claim: Claim
+    item: Item
+    reply: Reply
+
+    def done(self, commit: Commit) -> Done:
+        """The reply is dealt with; others of its lane become a turn of their own."""
+        return Done(Commit(commit.effects, commit.texts, commit.pushes, remove=(self.item.id,)))
+
+
+class Sender:
+    """Handler of one bot's outbox. Its LaneWorker takes one reply per turn (`per_turn=1`)."""
+
+    def __init__(
+        self, redis: RedisPort, bot: Bot, me: Me, limiter: Limiter, people: PeopleCache, clock: Clock
+    ) -> None:
+        self._redis = redis
+        self._bot = bot
+        self._me = me
+        self._limiter = limiter
+        self._people = people
+        self._clock = clock
+        self._unreached = 0
+
+    async def run(self, claim: Claim) -> Outcome:
+        """Send the first reply of the claim."""
+        item = claim.items[0]
+        try:
+            letter = Letter(claim, item, load(Reply, item.body))
+            before = found(item.id, claim.kept)
+        except NewerVersion:
+            return HandBack(NEWER_MS)
+        except NotReadable as error:
+            return Done(await self._dead(claim, item, str(error)))
+        if not letter.reply.chat_id.lstrip("-").isdecimal():
+            return Done(await self._dead(claim, item, "its chat id is not a number"))
+        start = before or fresh(render(letter.reply.text, plain=letter.reply.plain))
+        return await self._send_parts(letter, start, saved=before)
+
+    def bury(self, claim: Claim, reason: str) -> Commit:
+        """Dead letters for what the turn took, and a notice for koi's owner."""
+        return self._buried(claim, claim.items, reason)
+
+    async def _send_parts(self, letter: Letter, at: Progress, saved: Progress | None) -> Outcome:
+        chat_id = letter.reply.chat_id
+        while not (marked := next_step(at)).done:
+            wait_ms = await self._limiter.turn(chat_id)
+            if wait_ms:
+                await self._keep(letter, at, saved)
+                return HandBack(wait_ms)
+            await self._keep(letter, marked, saved)
+            saved = marked
+            fault = await self._try(letter.reply, marked.part)
+            if fault is not None:
+                return await self._after(fault, letter, marked)
+            self._unreached = 0
+            self._limiter.worked()
+            at = sent(marked)
+        log.info("reply_sent", lane=letter.reply.lane, reply_id=letter.reply.id, parts=len(marked.parts), left=marked.left)  # fmt: skip
+        return letter.done(Commit(pushes=left_notice(letter.reply, self._me, await self._people.read()) if marked.left else ()))  # fmt: skip
+
+    async def _try(self, reply: Reply, part: KeptPart) -> Fault | None:
+        """One part, its plain text if Telegram cannot read the entities; None: it is with the person."""
+        fault = await self._call(reply, part, formatted=True)
+        if isinstance(fault, BadEntities):
+            log.warning("entities_refused", lane=reply.lane, reply_id=reply.id)
+            fault = await self._call(reply, part, formatted=False)
+        return Refused("entities") if isinstance(fault, BadEntities) else fault
+
+    async def _call(self, reply: Reply, part: KeptPart, *, formatted: bool) -> Fault | None:
+        entities = list(part.entities) if formatted else []
+        send = Send(chat_id=int(reply.chat_id), text=part.text, entities=entities, topic_id=reply.topic_id)
+        try:
+            await self._bot(send)
+        except AiogramError as error:
+            return fault_of(error)
+        return None
+
+    async def _after(self, fault: Fault, letter: Letter, marked: Progress) -> Outcome:
+        """How the turn ends when the marked part was not taken, or nobody knows."""
+        lane, reply_id = letter.reply.lane, letter.reply.id
+        log.warning("send_failed", lane=lane, reply_id=reply_id, part=marked.at, fault=type(fault).__name__)
+        match fault:
+            case Unknown():
+                return HandBack(RESEND_MS)  # the mark stays
+            case Flooded(retry_after_s=seconds):
+                await self._keep(letter, unsent(marked), marked)
+                await self._limiter.flooded(letter.reply.chat_id, seconds * 1000)
+                return HandBack(seconds * 1000)
+            case NotReached():
+                await self._keep(letter, unsent(marked), marked)
+                self._unreached += 1
+                return HandBack(min(UNREACHED_MAX_MS, UNREACHED_MS * 2 ** min(self._unreached - 1, 10)))
+            case BadToken() | Conflict():
+                await self._keep(letter, unsent(marked), marked)
+                return HandBack(BAD_TOKEN_MS)
+            case Gone():
+                return letter.done(Commit())
+            case BadEntities() | Refused():
+                reason = f"Telegram refuses it: {fault.why if isinstance(fault, Refused) else 'entities'}"
+                return Done(await self._dead(letter.claim, letter.item, reason))
+            case _:
+                assert_never(fault)
+
+    async def _keep(self, letter: Letter, progress: Progress, saved: Progress | None) -> None:
+        if progress is not saved:
+            await keep(self._redis, letter.claim, kept(letter.item.id, progress, saved))
+
+    async def _dead(self, claim: Claim, item: Item, reason: str) -> Commit:
+        await self._people.read()
+        return self._buried(claim, (item,), reason)
+
+    def _buried(self, claim: Claim, items: tuple[Item, ...], reason: str) -> Commit:
+        texts = tuple(effect for item in items for effect in dead_effects(claim, item, reason, self._clock()))
+        people = self._people.last()
+        pushes = tuple(push for item in items for push in dead_notice(claim, item, reason, self._me, people))
+        log.error("reply_dead", lane=claim.lane, reply_ids=[item.id for item in items], reason=reason)
+        return Commit(texts=texts, pushes=pushes, remove=tuple(item.id for item in items))

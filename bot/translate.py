@@ -1,0 +1,175 @@
+"""What Telegram sent, as koi's own message. Pure."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import structlog
+from aiogram.types import Message, Update
+from pydantic import ValidationError
+
+from bot.api import Me
+from bot.render import clean
+from bot.split import units_of
+from schemas.inbound import InboundMessage
+
+log = structlog.get_logger()
+
+MAYBE_CUT_UNITS = 4000
+"""Telegram's apps cut a long paste into messages of up to 4,096 UTF-16 units; a little less for cuts at a word."""
+GENERAL_TOPIC = 1
+"""Thread id of a forum's General: it must not be named when answering."""
+MEDIA = (
+    "voice", "audio", "photo", "video", "video_note", "animation", "document", "sticker", "location", "venue",
+    "contact", "poll", "dice", "story", "paid_media", "checklist", "game",
+)  # fmt: skip
+"""Fields of a Message that hold something a person sent on purpose."""
+COMMAND = re.compile(r"/(?P<name>[A-Za-z0-9_]{1,32})(?:@(?P<bot>\w+))?(?:\s+(?P<argument>.*))?", re.DOTALL)
+NAME_CHARS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """Nothing for us."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A message for us."""
+
+    message: InboundMessage
+    maybe_part: bool
+    """More may follow that belongs to it."""
+
+
+def read(raw: Mapping[str, Any], me: Me) -> Read | Ignored:
+    """One update of getUpdates or a webhook. Never raises: one odd update must not stop the others."""
+    try:
+        update = parse(raw)
+        message = update if isinstance(update, Ignored) else translate(update, me)
+        if isinstance(message, Ignored):
+            return message
+        return Read(message, not isinstance(update, Ignored) and maybe_part(update.message))
+    except Exception as error:  # noqa: BLE001 — aiogram's parser meets the world here
+        log.warning("update_unreadable", update_id=raw.get("update_id"), error=type(error).__name__)
+        return Ignored("unreadable")
+
+
+def parse(raw: Mapping[str, Any]) -> Update | Ignored:
+    """One update of getUpdates or a webhook; whatever aiogram cannot read is ignored, alone."""
+    try:
+        return Update.model_validate(raw)
+    except ValidationError:
+        pass
+    try:
+        return Update.model_validate(_mended(raw))
+    except ValidationError as error:
+        return Ignored(f"unreadable: {error.error_count()} error(s)")
+
+
+def translate(update: Update, me: Me) -> InboundMessage | Ignored:
+    """The message in an update."""
+    message = update.message
+    if message is None:
+        return Ignored(f"no message but {_kind(update)}")
+    text = clean(message.text or message.caption or "")
+    command = None if message.forward_origin or not message.text else COMMAND.fullmatch(text)
+    reason = _sender_fault(message) or _content_fault(message, me, text, command)
+    if reason or message.from_user is None:
+        return Ignored(reason)
+    return InboundMessage(
+        id=f"{me.bot_id}:{update.update_id}",
+        bot_id=me.bot_id,
+        bot=me.name,
+        store=me.store,
+        chat_id=str(message.chat.id),
+        topic_id=topic_of(message),
+        chat_kind="private" if message.chat.type == "private" else "group",
+        user_id=str(message.from_user.id),
+        user_name=clean(message.from_user.full_name)[:NAME_CHARS],
+        language=_two_letters(message.from_user.language_code) or me.language,
+        message_id=message.message_id,
+        sent_at_ms=round(message.date.timestamp() * 1000),
+        text=text,
+        kind="command" if command else "text" if text else "unsupported",
+        command=command["name"].lower() if command else "",
+        argument=(command["argument"] or "").strip() if command else "",
+        media="" if text else _media(message),
+    )
+
+
+def _sender_fault(message: Message) -> str:
+    if message.from_user is None or message.from_user.is_bot or message.sender_chat is not None:
+        return "not from a person"
+    return "" if message.chat.type in {"private", "group", "supergroup"} else f"in a {message.chat.type}"
+
+
+def _content_fault(message: Message, me: Me, text: str, command: re.Match[str] | None) -> str:
+    if not text and not _media(message):
+        return "a service message"
+    if command and (command["bot"] or me.username).lower() != me.username.lower():
+        return "a command for another bot"
+    if message.chat.type != "private" and not command and not _addressed(message, me):
+        return "not addressed in a group"
+    return ""
+
+
+def maybe_part(message: Message | None) -> bool:
+    """Whether more may follow that belongs to it: a piece of a long paste, a forward, an item of an album."""
+    if message is None:
+        return False
+    if message.forward_origin is not None or message.media_group_id is not None:
+        return True
+    return units_of(message.text or "") >= MAYBE_CUT_UNITS
+
+
+def topic_of(message: Message) -> int:
+    """Forum topic; 0 outside of forums (there the thread is a chain of replies) and in General."""
+    topic = message.message_thread_id if message.is_topic_message else None
+    return 0 if topic in {None, GENERAL_TOPIC} else cast("int", topic)
+
+
+def _kind(update: Update) -> str:
+    return next((name for name in update.model_fields_set if name != "update_id"), "nothing")
+
+
+def _media(message: Message) -> str:
+    return next((name for name in MEDIA if getattr(message, name, None)), "")
+
+
+def _two_letters(code: str | None) -> str:
+    """ "pt-br" → "pt"."""
+    found = (code or "").replace("_", "-").partition("-")[0].lower()
+    return found if found.isascii() and found.isalpha() else ""
+
+
+def _addressed(message: Message, me: Me) -> bool:
+    """In a group: a reply to the bot, or its name in the text."""
+    replied = message.reply_to_message
+    if replied is not None and replied.from_user is not None and str(replied.from_user.id) == me.bot_id:
+        return True
+    units = (message.text or message.caption or "").encode("utf-16-le", "surrogatepass")
+    for entity in message.entities or message.caption_entities or ():
+        if entity.type == "text_mention" and entity.user is not None and str(entity.user.id) == me.bot_id:
+            return True
+        if entity.type == "mention":
+            name = units[2 * entity.offset + 2 : 2 * (entity.offset + entity.length)]
+            if name.decode("utf-16-le", "replace").lower() == me.username.lower():
+                return True
+    return False
+
+
+def _mended(value: Any) -> Any:
+    """The same with half characters replaced, at any depth; they count one UTF-16 unit before and after."""
+    match value:
+        case str():
+            return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        case dict():
+            return {key: _mended(item) for key, item in cast("dict[str, Any]", value).items()}
+        case list():
+            return [_mended(item) for item in cast("list[Any]", value)]
+        case _:
+            return value

@@ -1,0 +1,150 @@
+"""`koi chat`: a conversation in the terminal, through the same lanes, queue, worker and memory as in Telegram."""
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from cli.environment import koi_settings
+from cli.faults import innermost
+from cli.live_log import log_quiet
+from cli.seat import BOT_NAME, NAME, OWNER_NAME
+from cli.signals import stop_on_signals
+from cli.terminal import piped_lines
+from cli.texts import say
+from infra.clock import system_clock
+from infra.settings import Settings
+from workers.times import span
+
+if TYPE_CHECKING:
+    from cli.room import Room
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who talks to whom, as asked for; "" for the owner, and for the bot of the house."""
+
+    user: str
+    bot: str
+
+
+def _checked(_ctx: click.Context, _param: click.Parameter, name: str) -> str:
+    if name and not NAME.fullmatch(name):
+        raise click.BadParameter(f'"{name}" must be a name of up to 64 characters without ":" and "|"')
+    return name
+
+
+@click.command()
+@click.option("--user", default="", metavar="NAME", callback=_checked, help="Who you are; else the owner.")
+@click.option("--bot", default="", metavar="NAME", callback=_checked, help="Which bot you talk to.")
+@click.option("--once", default=None, metavar="TEXT", help="Send this one message (- reads it from stdin), print its reply.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="With --once: print the reply as JSON.")
+def chat(user: str, bot: str, once: str | None, as_json: bool) -> int:
+    """Talk with koi here in the terminal."""
+    if as_json and once is None:
+        raise click.UsageError("--json goes with --once.")
+    if once == "-":
+        once = sys.stdin.buffer.read().decode("utf-8", "replace")
+    settings = koi_settings()
+    log_quiet(settings.log)
+    person = Person(user, bot)
+    if once is not None:
+        return asyncio.run(_once(settings, person, once, as_json=as_json))
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        return asyncio.run(_talk(settings, person))
+    return asyncio.run(_answer_lines(settings, person))
+
+
+async def _talk(settings: Settings, person: Person) -> int:
+    console = Console(highlight=False)
+    for line in greeting(settings, person):
+        console.print(line)
+    console.print()
+    async with _room(settings, person) as (room, stop):
+        from cli.conversation import Conversation  # noqa: PLC0415 — after the first words
+        from cli.screen import Screen  # noqa: PLC0415
+
+        conversation = Conversation(room, Screen(console), stop)
+        await conversation.run(sys.stdin)
+        if conversation.waiting:
+            console.print(
+                say(settings.language, "Your last message is kept, and answered next time."), style="dim"
+            )
+    return 0
+
+
+async def _once(settings: Settings, person: Person, text: str, *, as_json: bool) -> int:
+    from cli.once import ask, patience_s, printed  # noqa: PLC0415
+
+    async with _room(settings, person) as (room, stop):
+        reply = await ask(room, text, patience_s=patience_s(settings), stop=stop)
+        return printed(reply, as_json=as_json)
+
+
+async def _answer_lines(settings: Settings, person: Person) -> int:
+    """Each line of a file or pipe is a message, sent when the one before it is answered."""
+    from cli.once import ask, patience_s, printed  # noqa: PLC0415
+
+    code = 0
+    async with _room(settings, person) as (room, stop):
+        async for line in piped_lines():
+            if line.strip():
+                reply = await ask(room, line, patience_s=patience_s(settings), stop=stop)
+                code = max(code, printed(reply, as_json=False))
+            if stop.is_set():
+                break
+    return code
+
+
+@asynccontextmanager
+async def _room(settings: Settings, person: Person) -> AsyncGenerator[tuple["Room", asyncio.Event]]:
+    from cli.room import open_room  # noqa: PLC0415
+
+    with stop_on_signals() as stop:
+        async with open_room(
+            settings, user=person.user, bot=person.bot, clock=system_clock(), on_failure=_complain
+        ) as room:
+            yield room, stop
+
+
+def greeting(settings: Settings, person: Person) -> list[Text]:
+    """What this is, in two lines; one more if no model is set up."""
+    language = settings.language
+    lines = [
+        Text.assemble(
+            (f"{person.bot or BOT_NAME} ", "bold cyan"),
+            say(
+                language,
+                "remembers what you talk about for {span}, also after a restart. You write as {name}.",
+                span=span(int(settings.memory.max_age.total_seconds() * 1000), language),
+                name=person.user or OWNER_NAME,
+            ),
+        ),
+        Text(
+            say(language, "Enter sends, Alt-Enter begins a new line, /help lists the commands, Ctrl-D ends."),
+            "dim",
+        ),
+    ]
+    if not settings.models:
+        lines.append(
+            Text(
+                say(
+                    language,
+                    "No model is set up, so the built-in offline model shows what one would be given. Set "
+                    "ANTHROPIC_API_KEY, OPENROUTER_API_KEY or ANTHROPIC_BASE_URL, and start again.",
+                ),
+                "yellow",
+            )
+        )
+    return lines
+
+
+def _complain(part: str, fault: Exception | None, pause_s: float) -> None:
+    why = type(innermost(fault)).__name__ if fault else "it ended by itself"
+    click.echo(f"koi: {part} failed ({why}); again in {pause_s:.0f} s", err=True)

@@ -1,0 +1,53 @@
+"""Errors at the border of the process: a line for people, an exit code for scripts."""
+
+import os
+import sys
+import traceback
+from typing import cast
+
+import click
+
+FAILED, BAD_CONFIGURATION, INTERRUPTED = 1, 2, 130
+
+
+class Failure(click.ClickException):
+    """It did not work, for a reason that the person is told in one line. Exit code 1."""
+
+    def show(self, file: object = None) -> None:
+        click.echo(f"koi: {self.message}", err=True)
+
+
+def ended_by(error: BaseException) -> int:
+    """Tell on stderr what went wrong (a traceback only with KOI_LOG=debug), and give the exit code."""
+    if os.environ.get("KOI_LOG", "").lower() == "debug":
+        traceback.print_exception(error)
+    match innermost(error):
+        case click.ClickException() as told:
+            told.show()
+            return told.exit_code
+        case click.Abort() | KeyboardInterrupt():
+            return INTERRUPTED
+        case BrokenPipeError():
+            os.dup2(
+                os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+            )  # nobody reads: no complaint at exit
+            return FAILED
+        case Exception() as fault if _is_bad_setting(fault):
+            click.echo(f"koi: {fault}", err=True)
+            return BAD_CONFIGURATION
+        case fault:
+            click.echo(f"koi: {type(fault).__name__}: {fault} (KOI_LOG=debug shows where)", err=True)
+            return FAILED
+
+
+def innermost(error: BaseException) -> BaseException:
+    """What a task group wrapped, if it is one thing."""
+    if isinstance(error, BaseExceptionGroup):
+        inner = cast("BaseExceptionGroup[BaseException]", error).exceptions
+        return innermost(inner[0]) if len(inner) == 1 else cast("BaseException", error)
+    return error
+
+
+def _is_bad_setting(error: Exception) -> bool:
+    settings = sys.modules.get("infra.settings")  # not loaded: then it is none of its errors
+    return settings is not None and isinstance(error, settings.BadSetting)

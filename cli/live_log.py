@@ -1,0 +1,84 @@
+"""What goes on, one tidy line per event. The rest of koi logs events with fields; here they become lines."""
+
+import logging
+import sys
+from collections.abc import Mapping, MutableMapping, Sequence
+from typing import Any, TextIO, cast
+
+import structlog
+from rich.console import Console
+from rich.text import Text
+from structlog.typing import Processor
+
+LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "quiet": logging.CRITICAL}
+SIGNS = {"debug": (" ", "dim"), "info": ("·", ""), "warning": ("!", "yellow"), "error": ("✗", "red")}
+NOT_SHOWN = {"event", "level", "time", "turn_id", "reply_id", "bot_id", "name", "username", "calls"}
+"""Fields that say nothing to a person, or stand elsewhere in the line."""
+EVENT_COLUMNS = 22
+
+
+class LiveLines:
+    """A structlog renderer for `koi up`: local time, a sign, the event in words, its fields."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def __call__(self, _logger: object, _method: str, event: MutableMapping[str, Any]) -> str:
+        with self._console.capture() as captured:
+            self._console.print(line_of(event), soft_wrap=True, end="")
+        return captured.get()
+
+
+def line_of(event: Mapping[str, Any]) -> Text:
+    """ "14:02:11 · turn answered          model offline  took 0.4 s"; fields that say "none of it" are left out."""
+    sign, style = SIGNS.get(event["level"], SIGNS["error"])
+    words = str(event["event"]).replace("_", " ")
+    fields = [field_of(name, value) for name, value in event.items() if name not in NOT_SHOWN and value]
+    line = Text.assemble(
+        (event["time"], "dim"), " ", (sign, style), f" {words:<{EVENT_COLUMNS}}", style=style
+    )
+    line.append("  ".join(["", *fields]), "dim")
+    return line
+
+
+def field_of(name: str, value: object) -> str:
+    """`took_ms` = 1234 → "took 1.2 s"; a list as its parts; others as they are."""
+    if name.endswith("_ms") and isinstance(value, int):
+        return f"{name.removesuffix('_ms').replace('_', ' ')} {value / 1000:.1f} s"
+    if isinstance(value, list | tuple):
+        value = ", ".join(str(part) for part in cast("Sequence[object]", value))
+    return f"{name.replace('_', ' ')} {value}"
+
+
+def log_live(level: str, console: Console) -> None:
+    """For `koi up`."""
+    _configure(level, LiveLines(console), sys.stdout)
+
+
+def log_plain(level: str) -> None:
+    """For one process of many: `key=value`, as log collectors like it."""
+    _configure(level, structlog.processors.LogfmtRenderer(key_order=("time", "level", "event")), sys.stdout)
+
+
+def log_quiet(level: str) -> None:
+    """Beside a conversation nothing is logged, unless KOI_LOG=debug asks for it: then on stderr."""
+    _configure(
+        "debug" if level == "debug" else "quiet", structlog.dev.ConsoleRenderer(colors=False), sys.stderr
+    )
+
+
+def _configure(level: str, renderer: Processor, file: TextIO) -> None:
+    """Events of koi go to `file`; of the packages we use, only what is worse than a warning, to stderr."""
+    logging.basicConfig(level=logging.ERROR, format="%(levelname)s %(name)s %(message)s", force=True)
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False, key="time"),
+            structlog.processors.format_exc_info,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
+        logger_factory=structlog.WriteLoggerFactory(file=file),
+        cache_logger_on_first_use=True,
+    )

@@ -1,0 +1,38 @@
+"""How the processes of koi are started here. Their packages are imported when they are used: aiogram costs 170 MB."""
+
+import asyncio
+from collections.abc import Callable
+
+from infra.clock import Clock
+from infra.redis_port import RedisPort
+from infra.settings import BadSetting, Settings
+
+
+async def serve_worker(settings: Settings, redis: RedisPort, *, clock: Clock, stop: asyncio.Event) -> None:
+    """Raises: BadSetting: a model or persona that the settings name is not there."""
+    from llm.errors import NotConfigured  # noqa: PLC0415
+    from workers.main import serve  # noqa: PLC0415
+
+    try:
+        await serve(settings, redis, clock=clock, stop=stop)
+    except NotConfigured as error:
+        raise BadSetting(str(error)) from error
+
+
+async def serve_bots(
+    settings: Settings, redis: RedisPort, *, clock: Clock, stop: asyncio.Event, say: Callable[[str], None]
+) -> None:
+    """All bots of this process."""
+    from bot.main import serve  # noqa: PLC0415
+
+    await serve(settings, redis, clock=clock, stop=stop, say=say)
+
+
+def has_token(settings: Settings) -> bool:
+    """Is there a bot for Telegram?"""
+    return bool(settings.telegram_bot_tokens) or any(bot.token.get_secret_value() for bot in settings.bots)
+
+
+def model_names(settings: Settings) -> str:
+    """The chain as people read it; "" if only the offline model is there."""
+    return " → ".join(settings.models)

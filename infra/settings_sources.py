@@ -1,0 +1,292 @@
+"""Where settings are written: koi.toml, the environment, files with secrets. Values are still as they were written.
+
+Not pydantic-settings: it reads os.environ itself, passes over misspelt variables, and its errors do not know by which
+name a setting was written, nor in which line.
+"""
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic_core import ErrorDetails
+
+type Place = tuple[str | int, ...]
+"""("memory", "entries") or ("bots", 0, "name")."""
+
+PREFIX, NESTED = "KOI_", "__"
+FLAT: Mapping[str, str] = {
+    "TELEGRAM_BOT_TOKEN": "telegram_bot_tokens",
+    "TELEGRAM_ALLOWED_USERS": "telegram_allowed_users",
+    "TELEGRAM_OWNER": "telegram_owner",
+    "TELEGRAM_API_BASE": "telegram_api_base",
+    "TELEGRAM_WEBHOOK_URL": "telegram_webhook_url",
+    "TELEGRAM_WEBHOOK_SECRET": "telegram_webhook_secret",
+    "TELEGRAM_WEBHOOK_BIND": "telegram_webhook_bind",
+    "ANTHROPIC_API_KEY": "anthropic_api_key",
+    "ANTHROPIC_BASE_URL": "anthropic_base_url",
+    "OPENROUTER_API_KEY": "openrouter_api_key",
+    "KOI_LIGHT_MODEL": "light_model",
+    "REDIS_URL": "redis_url",
+    "KOI_VALKEY_BIN": "valkey_bin",
+    "KOI_DATA_DIR": "data_dir",
+    "KOI_LANGUAGE": "language",
+    "KOI_LOG": "log",
+    "TZ": "timezone",
+    "KOI_DASHBOARD_BIND": "dashboard_bind",
+    "KOI_DASHBOARD_PASSWORD": "dashboard_password",
+    "KOI_DASHBOARD_READER_PASSWORD": "dashboard_reader_password",
+    "KOI_ALERT_EMAIL": "alert_email",
+    "SMTP_URL": "smtp_url",
+    "SMTP_HOST": "smtp_host",
+    "SMTP_PORT": "smtp_port",
+    "SMTP_USER": "smtp_user",
+    "SMTP_PASSWORD": "smtp_password",
+}
+"""Names that work without any file → the field of Settings."""
+LISTS = ("telegram_bot_tokens", "telegram_allowed_users")
+SECRETS = {
+    name: field_name
+    for name, field_name in FLAT.items()
+    if name.endswith(("_TOKEN", "_SECRET", "_KEY", "_PASSWORD")) or name in {"REDIS_URL", "SMTP_URL"}
+}
+"""Those that `NAME_FILE` works for, and that koi.toml may not hold (a REDIS_URL: not with a password)."""
+OTHERS = ("KOI_MODEL", "KOI_FALLBACK_MODEL", "KOI_CONFIG", "KOI_CLOCK_OFFSET")
+"""Names read elsewhere."""
+
+
+PASSWORD_IN_URL = re.compile(r"(?<=//)[^/@\s]*@")
+SECRET_LOOKS = re.compile(r"\d{5,}:[\w-]{16,}|sk-[\w-]{8,}")
+"""A bot token; a key of Anthropic or OpenRouter."""
+
+
+class BadSetting(ValueError):
+    """One line: which setting, what it is, what it must be. Never holds a secret."""
+
+
+@dataclass(slots=True)
+class Written:
+    """All that was written, and by which name each setting goes."""
+
+    tree: dict[str, Any] = field(default_factory=dict[str, Any])
+    names: dict[Place, str] = field(default_factory=dict[Place, str])
+
+    def put(self, place: Place, value: Any, name: str) -> None:
+        """Set one value, over what was there.
+
+        Raises: BadSetting: something on the way is no section.
+        """
+        node = cast("dict[str | int, Any]", self.tree)
+        for at, part in enumerate(place[:-1]):
+            inner: object = node.setdefault(part, {})
+            if not isinstance(inner, dict):
+                raise BadSetting(f"{self.name_of(place[: at + 1])} must be a section with settings in it")
+            node = cast("dict[str | int, Any]", inner)
+        node[place[-1]] = value
+        self.names[place] = name
+
+    def name_of(self, place: Place) -> str:
+        """The name that the person used for a setting, or for the whole that it is part of, or for a part of it."""
+        for end in range(len(place), 0, -1):
+            if place[:end] in self.names:
+                return self.names[place[:end]]
+        inner = (name for known, name in self.names.items() if known[: len(place)] == place)
+        return next(inner, dotted(place))
+
+
+def read_file(written: Written, file: Path) -> None:
+    """Add what koi.toml says.
+
+    Raises: BadSetting: not readable, not TOML, or with a secret in it.
+    """
+    try:
+        text = file.read_text("utf-8")
+        tree = tomllib.loads(text)
+    except OSError as error:
+        raise BadSetting(f"{file} cannot be read: {error.strerror}") from error
+    except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError
+        raise BadSetting(f"{file.name} is not TOML: {error}") from error
+    lines = dict(key_lines(text))
+    for place, value in leaves(tree):
+        line = lines.get(place)
+        name = f"{file.name} line {line}: {dotted(place)}" if line else f"{file.name}: {dotted(place)}"
+        _refuse_secret(place, value, name)
+        written.names[place] = name
+    written.tree = tree
+
+
+def _refuse_secret(place: Place, value: Any, name: str) -> None:
+    last = str(place[-1])
+    variable = next((v for v, field_name in SECRETS.items() if last in {v, field_name}), "")
+    is_url = variable.endswith("_URL")
+    if is_url and not re.search("://[^/]*@", str(value)):
+        return
+    if variable or last == "token":
+        where = f"{variable} or {variable}_FILE" if variable else "a variable named by token_env"
+        raise BadSetting(
+            f"{name} is a secret, which does not belong in this file; set {where} in the environment"
+        )
+
+
+def read_environment(written: Written, environ: Mapping[str, str]) -> None:
+    """Add what the environment says; empty values count as not set.
+
+    Raises: BadSetting: a KOI_ name that is almost one of ours; a secret's file that cannot be read.
+    """
+    for name, field_name in FLAT.items():
+        value = secret(environ, name) if name in SECRETS else environ.get(name, "")
+        if value:
+            written.put((field_name,), split(value) if field_name in LISTS else value, name)
+    for name, value in environ.items():
+        if not value or not name.startswith(PREFIX) or name in FLAT or name in OTHERS:
+            continue
+        if NESTED in name:
+            written.put(tuple(name.removeprefix(PREFIX).lower().split(NESTED)), value, name)
+        elif name.removesuffix("_FILE") not in SECRETS:
+            _refuse_near_miss(name)
+
+
+def _refuse_near_miss(name: str) -> None:
+    for near in difflib.get_close_matches(name, [*FLAT, *OTHERS], 1, 0.8):
+        raise BadSetting(f"{name} is not a setting; did you mean {near}?")
+
+
+def secret(environ: Mapping[str, str], name: str) -> str:
+    """NAME, or the content of the file NAME_FILE without its last line end; "" if neither is set.
+
+    Raises: BadSetting: both are set; the file is empty or cannot be read.
+    """
+    value, file = environ.get(name, ""), environ.get(f"{name}_FILE", "")
+    if not file:
+        return value
+    if value:
+        raise BadSetting(f"{name} and {name}_FILE are both set; it must be one of them")
+    try:
+        content = Path(file).read_text("utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise BadSetting(f"{name}_FILE is {shown(file)}, which cannot be read: {why}") from error
+    if not content:
+        raise BadSetting(f"{name}_FILE is {shown(file)}, which is empty")
+    return content
+
+
+def split(value: str) -> list[str]:
+    """ "a, b,,c" → a, b, c."""
+    return [part.strip() for part in value.split(",") if part.strip()]
+
+
+# ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────
+def dotted(place: Place) -> str:
+    """("bots", 0, "name") → bots[0].name."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
+
+
+def masked(text: str) -> str:
+    """The same without passwords in addresses, and without what looks like a bot token or an API key."""
+    return SECRET_LOOKS.sub("…", PASSWORD_IN_URL.sub("…@", text))
+
+
+def shown(value: Any) -> str:
+    """A value on one short line, masked."""
+    text = masked(str(value))
+    return repr(text if len(text) <= 60 else text[:59] + "…")
+
+
+def refuse_unknown(written: Written, known: frozenset[str]) -> None:
+    """known: every setting there is, dotted, list items without their number.
+
+    Raises: BadSetting: something written is none of them, with the nearest one that is.
+    """
+    sections = {name.partition(".")[0] for name in known}
+    for place, name in written.names.items():
+        plain = ".".join(part for part in place if isinstance(part, str))
+        if plain in known or plain in sections:
+            continue
+        near = _nearest(plain, known)
+        if near and name.startswith(PREFIX):
+            near = _as_variable(near)
+        raise BadSetting(f"{name} is not a setting" + (f"; did you mean {near}?" if near else ""))
+
+
+def sentence(error: ErrorDetails, written: Written) -> str:
+    """What is wrong, by the name that the person used."""
+    place = error["loc"]
+    name = written.name_of(place)
+    if error["type"] == "extra_forbidden":  # an empty section: everything else unknown was refused before
+        return f"{name} is not a section"
+    if error["type"] == "missing":
+        return f"{dotted(place)} is missing; it must be set"
+    must = _must(error)
+    if (place[0] in SECRETS.values() and place[0] != "redis_url") or place[-1] == "token":
+        return f"{name} {must}"
+    return f"{name} is {shown(error['input'])}; it {must}"
+
+
+MUST = {
+    "int_parsing": "must be a whole number",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_parsing": "must be a number",
+    "float_type": "must be a number",
+    "string_type": "must be text in quotes",
+    "string_too_short": "must not be empty",
+    "literal_error": "must be {expected}",
+    "greater_than_equal": "must be at least {ge}",
+    "greater_than": "must be more than {gt}",
+    "less_than_equal": "must be at most {le}",
+    "value_error": "{error}",
+    "model_type": "must be a section with settings in it",
+    "tuple_type": "must be a list",
+}
+"""What pydantic found → our words, with its values in the braces."""
+
+
+def _must(error: ErrorDetails) -> str:
+    must = MUST.get(error["type"])
+    return must.format(**error.get("ctx", {})) if must else f"is wrong: {error['msg']}"
+
+
+def _nearest(wrong: str, known: frozenset[str]) -> str:
+    """The setting that `wrong` most likely means, dotted; "" if it is like none."""
+    last = wrong.rpartition(".")[2]
+    if last in FLAT:  # an environment name in koi.toml
+        return FLAT[last]
+    right_key = [name for name in known if name.rpartition(".")[2] == last]
+    near = difflib.get_close_matches(wrong, right_key or known, 1, 0.3 if right_key else 0.6)
+    return near[0] if near else ""
+
+
+def _as_variable(name: str) -> str:
+    flat = next((variable for variable, field_name in FLAT.items() if field_name == name), "")
+    return flat or PREFIX + name.upper().replace(".", NESTED)
+
+
+# ── TOML ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def leaves(node: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
+    """Every value with its place; lists of values are values, lists of tables are not."""
+    if isinstance(node, dict):
+        for key, inner in cast("dict[str, Any]", node).items():
+            yield from leaves(inner, (*place, key))
+    elif isinstance(node, list) and node and all(isinstance(one, dict) for one in cast("list[Any]", node)):
+        for at, inner in enumerate(cast("list[Any]", node)):
+            yield from leaves(inner, (*place, at))
+    else:
+        yield place, node
+
+
+def key_lines(text: str) -> Iterator[tuple[Place, int]]:
+    """Where each plain key stands, lines from 1. Meant for error lines: exotic spellings are left out."""
+    table: Place = ()
+    seen: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*(\[\[?)\s*([\w.-]+)\s*\]", line):
+            table = tuple(header[2].split("."))
+            if header[1] == "[[":
+                seen[header[2]] = seen.get(header[2], -1) + 1
+                table = (*table, seen[header[2]])
+        elif key := re.match(r"\s*([\w.-]+)\s*=", line):
+            yield (*table, *key[1].split(".")), number

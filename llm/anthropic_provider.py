@@ -1,0 +1,101 @@
+"""Anthropic and compatible services through the anthropic SDK: the one file that imports it (see lazy.py)."""
+
+import json
+import logging
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any
+
+import anthropic
+import httpx2
+
+from llm.candidates import Service
+from llm.clean import clean, clean_messages
+from llm.errors import CallFailed
+from llm.events import Heard, read_event
+from llm.failure import Failure, kind_of, retry_after_s
+from llm.request import ModelRequest
+
+CONNECT_S = 5.0
+SEND_S = 30.0
+COMPATIBLE_VERSION = "2023-06-01"
+"""`anthropic-version` for other services; SDK 2.x itself says 2026-10-21."""
+NO_KEY = "none"
+"""For local servers. With no key at all the SDK would look for profiles on the disk."""
+
+for _name in ("anthropic", "httpx2"):  # both log requests, on DEBUG with people's texts
+    logging.getLogger(_name).setLevel(logging.WARNING)
+
+
+class AnthropicProvider:
+    """One service, one connection pool."""
+
+    def __init__(self, service: Service) -> None:
+        self._client = make_client(service)
+        self._create = self._client.messages.with_streaming_response.create  # the first access imports a lot
+
+    async def prepare(self) -> None:
+        """All is loaded."""
+
+    async def aclose(self) -> None:
+        """See llm.provider.Provider."""
+        await self._client.close()
+
+    async def stream(self, model: str, request: ModelRequest) -> AsyncGenerator[Heard]:
+        """See llm.provider.Provider."""
+        try:
+            async with self._create(model=model, stream=True, **parameters(request)) as response:
+                async for event in anthropic.AsyncStream.raw_events(response.http_response):
+                    if event.data:
+                        for heard in read_event(json.loads(event.data)):
+                            yield heard
+        except (anthropic.AnthropicError, httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
+            raise CallFailed(failure_of(error)) from error
+
+
+def make_client(service: Service) -> anthropic.AsyncAnthropic:
+    """The SDK's client, with all decided that it would decide by itself: no retries, no tracing, no foreign key."""
+    key = service.api_key.get_secret_value().strip() or NO_KEY
+    third_party = {"anthropic-version": COMPATIBLE_VERSION, "x-api-key": key}
+    return anthropic.AsyncAnthropic(
+        api_key=key,  # sent as Bearer
+        base_url=service.base_url,
+        max_retries=0,  # llm/retry.py owns them
+        timeout=anthropic.Timeout(
+            connect=CONNECT_S, write=SEND_S, pool=CONNECT_S, read=None
+        ),  # read: patience.py
+        default_headers={} if service.first_party else third_party,
+        open_telemetry=False,
+    )
+
+
+def parameters(request: ModelRequest) -> dict[str, Any]:
+    """The request in the API's words: text only, so no thinking block of any model is ever sent (C24)."""
+    messages = [
+        {"role": message.role, "content": message.text} for message in clean_messages(request.messages)
+    ]
+    system = clean(request.system)
+    return {"max_tokens": request.max_tokens, "messages": messages} | (
+        {"system": system} if system.strip() else {}
+    )
+
+
+def failure_of(error: Exception) -> Failure:
+    """What went wrong, without any text: messages may quote the request."""
+    match error:
+        case anthropic.APIStatusError():
+            return _answered_with(error)
+        case anthropic.APITimeoutError() | httpx2.TimeoutException():
+            return Failure("timeout", type(error).__name__)
+        case ValueError():  # JSON, UTF-8, an event of no known shape
+            return Failure("malformed", type(error).__name__)
+        case _:  # "ConnectError", which lies beneath, says more than "APIConnectionError"
+            return Failure("broken", type(error.__cause__ or error).__name__)
+
+
+def _answered_with(error: anthropic.APIStatusError) -> Failure:
+    headers: Mapping[str, str] = error.response.headers
+    kind = kind_of(error.status_code, error.type or "", error.error_code or "", error.api_message or "")
+    detail = " ".join(
+        filter(None, (f"HTTP {error.status_code}", error.error_code or error.type, error.request_id))
+    )
+    return Failure(kind, detail, retry_after_s(headers), retry_same=headers.get("x-should-retry") != "false")

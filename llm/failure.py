@@ -1,0 +1,106 @@
+"""Why a call failed, read from what a service answered. Pure.
+
+The type in the error body comes first (in mid-stream it is all there is, the status being 200), then the status.
+Types and codes: anthropic 2.14, types/shared/error_type.py and *_error_details.py. Wording is the last resort, for
+services that say with 400 what Anthropic says with a type of its own.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Literal
+
+type FailureKind = Literal[
+    "rate_limited", "overloaded", "server_error", "timeout", "deadline", "broken", "malformed", "empty",
+    "unauthorized", "unpaid", "forbidden", "unknown_model",
+    "rejected", "too_long",
+]  # fmt: skip
+"""First line: may work again or elsewhere. Second: this candidate is of no use. Third: the request is at fault."""
+
+SKIP: frozenset[FailureKind] = frozenset({"unauthorized", "unpaid", "forbidden", "unknown_model"})
+REJECT: frozenset[FailureKind] = frozenset({"rejected", "too_long"})
+
+BY_TYPE: Mapping[str, FailureKind] = {
+    "authentication_error": "unauthorized",
+    "billing_error": "unpaid",
+    "permission_error": "forbidden",
+    "not_found_error": "unknown_model",
+    "rate_limit_error": "rate_limited",
+    "timeout_error": "timeout",
+    "overloaded_error": "overloaded",
+    "request_too_large": "too_long",
+}
+BY_STATUS: Mapping[int, FailureKind] = {
+    400: "rejected", 401: "unauthorized", 402: "unpaid", 403: "forbidden", 404: "unknown_model", 408: "timeout",
+    409: "server_error", 413: "too_long", 422: "rejected", 425: "server_error", 429: "rate_limited",
+    499: "broken", 504: "timeout", 529: "overloaded", 503: "overloaded",
+}  # fmt: skip
+SPENT_CODES = ("spend_limit_reached", "billing_unavailable", "organization_on_hold")
+"""Ends of `error.details.error_code` that come with a 429 or 403 and mean: pay first."""
+WORDING: tuple[tuple[FailureKind, tuple[str, ...]], ...] = (
+    (
+        "too_long",
+        ("prompt is too long", "context length", "context window", "context size", "maximum context"),
+    ),
+    ("unpaid", ("credit balance", "insufficient credits")),
+    ("unknown_model", ("not a valid model", "model not found", "no such model", "model does not exist")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One failed call."""
+
+    kind: FailureKind
+    detail: str = ""
+    """For the owner, without anybody's text."""
+    retry_after_s: float | None = None
+    """The service asked to wait this long."""
+    retry_same: bool = True
+    """False: the service asked not to be tried again (`x-should-retry: false`)."""
+
+
+def kind_of(status: int, error_type: str = "", error_code: str = "", message: str = "") -> FailureKind:
+    """What an error answer means. `status` 200: an error event in mid-stream."""
+    if error_code.endswith(SPENT_CODES):
+        return "unpaid"
+    if error_type == "invalid_request_error" or (not error_type and status == 400):
+        return _by_wording(message)
+    if kind := BY_TYPE.get(error_type):
+        return kind
+    if status in BY_STATUS:
+        return BY_STATUS[status]
+    return "rejected" if 400 <= status < 500 else "server_error"
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Seconds from `retry-after-ms` or `retry-after` (a number, or a date seen from the answer's own `date`).
+
+    Keys in lower case. None: nothing there, or nothing readable.
+    """
+    if (wait_ms := _number(headers.get("retry-after-ms"))) is not None:
+        return max(0.0, wait_ms / 1000)
+    asked = headers.get("retry-after")
+    if (wait_s := _number(asked)) is not None:
+        return max(0.0, wait_s)
+    try:
+        wait = parsedate_to_datetime(asked or "") - parsedate_to_datetime(headers.get("date", ""))
+    except (ValueError, TypeError):  # TypeError: one of the two has no zone
+        return None
+    return max(0.0, wait.total_seconds())
+
+
+def _by_wording(message: str) -> FailureKind:
+    said = message.lower()
+    for kind, phrases in WORDING:
+        if any(phrase in said for phrase in phrases):
+            return kind
+    return "rejected"
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value if value == value and abs(value) != float("inf") else None  # noqa: PLR0124 (NaN)

@@ -1,0 +1,101 @@
+"""What a model is asked and what comes of it, as values."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+type Ending = Literal["complete", "truncated", "interrupted", "refused"]
+"""complete: the model was done. truncated: it ran into `max_tokens` or its context window. interrupted: the deadline
+came while it was still writing, or it paused too often. refused: it declined; there is no text."""
+
+type Outcome = Literal[
+    "answered", "truncated", "interrupted", "refused", "paused",
+    "rate_limited", "overloaded", "server_error", "timeout", "deadline", "broken", "malformed", "empty",
+    "unauthorized", "unpaid", "forbidden", "unknown_model",
+    "rejected", "too_long",
+    "abandoned",
+]  # fmt: skip
+"""How one call ended: with text or a refusal (first line), by a failure (llm.failure), or because nobody waits for it
+any more (the turn was cancelled)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of the conversation, the oldest first."""
+
+    role: Literal["user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """Everything a model is given."""
+
+    system: str
+    """"" : none."""
+    messages: tuple[Message, ...]
+    """At least one; the first and the last are the user's."""
+    max_tokens: int
+    language: str = "en"
+    """The person's; only the offline model, which speaks for koi itself, looks at it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one or more calls. None: the server did not say."""
+
+    input_tokens: int | None = None
+    """Without those written to or read from the cache."""
+    cache_write_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallEnded:
+    """One call of a model, when it is over, however it ended. Holds no text of anybody."""
+
+    id: str
+    """Unique; what it is billed under."""
+    provider: str
+    model: str
+    outcome: Outcome
+    took_ms: int
+    usage: Usage
+    """Also of failed calls, as far as the server told it."""
+    detail: str = ""
+    """For the owner: "HTTP 529 overloaded_error req_…"; "" if there is nothing to add."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What the person gets."""
+
+    text: str
+    """Never blank, except when refused."""
+    model: str
+    """The id of the model that answered, as in the settings."""
+    asked: str
+    """The first choice of the chain."""
+    ending: Ending
+    usage: Usage
+    """Of the calls that made this text: more than one if the model paused."""
+    calls: tuple[CallEnded, ...]
+    """All, also the failed ones, in order."""
+
+
+UNKNOWN = Usage()
+"""Nothing was said about tokens."""
+
+
+def add_usage(one: Usage, other: Usage) -> Usage:
+    """The sum; what only one of them knows counts as it is."""
+
+    def plus(a: int | None, b: int | None) -> int | None:
+        return b if a is None else a if b is None else a + b
+
+    return Usage(
+        plus(one.input_tokens, other.input_tokens),
+        plus(one.cache_write_tokens, other.cache_write_tokens),
+        plus(one.cache_read_tokens, other.cache_read_tokens),
+        plus(one.output_tokens, other.output_tokens),
+    )

@@ -1,0 +1,44 @@
+"""How an exchange becomes an entry of the ring. Pure."""
+
+import re
+
+from memory.limits import MemoryLimits
+from memory.summary import cut, summarise
+from schemas.memory import Exchange, RingEntry
+
+TELEGRAM_NAME = re.compile(r"telegram_(\d{1,20})")
+
+
+def make_entry(
+    exchange: Exchange,
+    limits: MemoryLimits,
+    *,
+    session_name: str = "",
+    workdir: str = "",
+    bot: str = "",
+    lane: str = "",
+) -> RingEntry:
+    """The exchange, its texts cut to the limits; with the same id and time."""
+    return RingEntry(
+        id=exchange.id,
+        at_ms=exchange.at_ms,
+        user_message=cut(exchange.user, limits.user_chars),
+        summary=summarise(exchange.reply, limits.summary_chars),
+        reply=cut(exchange.reply, limits.reply_chars) if limits.reply_chars else "",
+        session_name=session_name,
+        workdir=workdir,
+        bot=bot,
+        lane=lane,
+    )
+
+
+def session_name_of(user_id: str) -> str:
+    """ "42" → "telegram_42", "local:anna" → "local_anna"."""
+    kind, _, name = user_id.partition(":")
+    return f"{kind}_{name}" if name else f"telegram_{user_id}"
+
+
+def user_of(session_name: str) -> str | None:
+    """The person whom a `telegram_<id>` names; None for any other session name."""
+    found = TELEGRAM_NAME.fullmatch(session_name)
+    return found[1] if found else None

@@ -1,0 +1,90 @@
+"""What has become too old by koi's clock is removed from Redis, also where nobody writes any more.
+
+TTLs count real time and know only whole keys. `keys.expiry()` says when something in a ring or a session expires; the
+workers call `expire_texts` every few seconds.
+"""
+
+from pathlib import Path
+
+import structlog
+from redis.exceptions import ResponseError
+
+from infra import keys
+from infra.outage import is_outage
+from infra.redis_port import RedisPort
+from infra.scripts import Script
+from memory.limits import MemoryLimits, SessionLimits
+from memory.ring import next_expiry, read_ring
+from memory.session import session_expiry, starts_session, without_expired
+from memory.store import replace_ring, report_unreadable
+from schemas.memory import Session
+from schemas.wire import NewerVersion, NotReadable, dump, load
+
+log = structlog.get_logger()
+
+_REPLACE_SESSION = Script(Path(__file__).with_name("replace_session.lua"))
+
+
+async def expire_texts(
+    redis: RedisPort, now_ms: int, memory_limits: MemoryLimits, session_limits: SessionLimits
+) -> int:
+    """Remove every text whose time is over; gives how many (ring entries, exchanges, blocks).
+
+    A ring or session that changes meanwhile is left for the next call, as is one whose key holds something else, which
+    is reported.
+
+    Raises what redis-py raises when Redis is away.
+    """
+    removed = 0
+    for member in await redis.zrangebyscore(keys.expiry(), "-inf", now_ms):
+        key = member.decode()
+        try:
+            if key.startswith(keys.ring("")):
+                removed += await _expire_ring(redis, key, now_ms, memory_limits)
+            else:
+                removed += await _expire_session(redis, key, now_ms, session_limits)
+        except ResponseError as error:
+            if is_outage(error):
+                raise
+            log.warning("texts_not_expired", key=key, reason=str(error))
+    if removed:
+        log.info("texts_expired", texts=removed)
+    return removed
+
+
+async def _expire_ring(redis: RedisPort, key: str, now_ms: int, limits: MemoryLimits) -> int:
+    raws = await redis.lrange(key, 0, -1)
+    remembered = read_ring(raws, now_ms, limits)
+    report_unreadable(key.removeprefix(keys.ring("")), remembered)
+    entries = remembered.entries
+    due_ms = next_expiry(entries, limits) if entries else now_ms + limits.max_age_ms
+    done = await replace_ring(redis, key, raws, remembered.kept, due_ms=due_ms)
+    return len(remembered.stale) if done else 0
+
+
+async def _expire_session(redis: RedisPort, key: str, now_ms: int, limits: SessionLimits) -> int:
+    raw = await redis.get(key) or b""
+    new, due_ms, removed = _remaining(raw, now_ms, limits)
+    done: int = await _REPLACE_SESSION(redis, [key, keys.expiry()], [raw, new, due_ms])
+    return removed if done else 0
+
+
+def _remaining(raw: bytes, now_ms: int, limits: SessionLimits) -> tuple[bytes, int, int]:
+    """What may stay of a stored session (b"" for nothing), when to look again, and how many texts go."""
+    if not raw:
+        return b"", now_ms, 0
+    try:
+        session = load(Session, raw)
+    except NewerVersion:  # its own release sees to it; its key's TTL ends it in any case
+        return raw, now_ms + limits.idle_ms, 0
+    except NotReadable:
+        return b"", now_ms, 1
+    if starts_session(now_ms, session.last_ms, limits.idle_ms):
+        return b"", now_ms, _texts(session)
+    left = without_expired(session, now_ms, limits)
+    removed = _texts(session) - _texts(left)
+    return (dump(left) if left.exchanges else b""), session_expiry(left, limits), removed
+
+
+def _texts(session: Session) -> int:
+    return len(session.exchanges) + sum(1 for exchange in session.exchanges if exchange.block)

@@ -1,0 +1,93 @@
+"""A fake Bot API server, a bot that talks to it, and one bot's outbox."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+from aiogram import Bot
+
+from bot.api import Me, open_bot
+from infra import keys
+from infra.redis_port import RedisPort
+from lanes.claim import Claim, claim_due
+from lanes.commit import commit, release
+from lanes.outcome import Done, HandBack, Outcome
+from schemas.reply import Reply
+from tests.fakes.telegram import FakeTelegram
+
+TOKEN = "777:test-token"
+ME = Me("777", "koi777_bot", "parcel", "home", "en")
+CHAT = "42"
+OWNER = "home:u:42"
+QUEUE = keys.outbox_queue(ME.bot_id)
+NOW_MS = 1_800_000_000_000
+
+
+def clock() -> int:
+    return NOW_MS
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakeTelegram]:
+    async with FakeTelegram(now=lambda: NOW_MS / 1000).running() as server:
+        yield server
+
+
+@pytest.fixture
+async def bot(fake: FakeTelegram) -> AsyncIterator[Bot]:
+    client = open_bot(TOKEN, fake.base)
+    yield client
+    await client.session.close()
+
+
+def reply(
+    number: int | str, text: str, *, chat_id: str = CHAT, topic_id: int = 0, plain: bool = False
+) -> Reply:
+    return Reply(
+        id=f"turn{number}:answer", bot_id=ME.bot_id, chat_id=chat_id, topic_id=topic_id, text=text, plain=plain,
+        owner=OWNER,
+    )  # fmt: skip
+
+
+async def take(redis: RedisPort, queue: str = QUEUE) -> list[Claim]:
+    """Claim what is due, one item per turn as the sender does."""
+    claims, _ = await claim_due(redis, queue, lease_ms=10_000, wanted=50, prefix="test", per_turn=1)
+    return claims
+
+
+async def settle(redis: RedisPort, claim: Claim, outcome: Outcome) -> None:
+    """What the lane worker does with an outcome; a delay is not waited for."""
+    match outcome:
+        case Done(commit=end):
+            await commit(redis, QUEUE, claim, end)
+        case HandBack():
+            await release(redis, QUEUE, claim)
+        case failed:
+            raise AssertionError(failed)
+
+
+async def die(redis: RedisPort, claim: Claim) -> None:
+    """The process that held the claim is gone, and its lease has ended."""
+    await redis.delete(keys.lease(claim.job_id))
+    await redis.zadd(keys.queue_of(claim.job_id), {claim.job_id: 0})
+
+
+async def until(condition: Callable[[], bool | Awaitable[bool]], *, timeout_s: float = 10) -> None:
+    """Wait for something that other tasks bring about."""
+    async with asyncio.timeout(timeout_s):
+        while True:
+            found = condition()
+            if found if isinstance(found, bool) else await found:
+                return
+            await asyncio.sleep(0.002)
+
+
+class Sleeps:
+    """Stands for asyncio.sleep: notes the seconds, and lets others run."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+        await asyncio.sleep(0)

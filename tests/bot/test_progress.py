@@ -1,0 +1,95 @@
+"""How far a reply was sent: the marks around each part."""
+
+import pytest
+
+from bot.progress import AGAIN, Progress, found, fresh, kept, next_step, sent, unsent
+from bot.split import PART_UNITS, Part
+from schemas.wire import NewerVersion
+from tests.fakes.telegram_rules import fault_of
+
+TWO = fresh((Part("one"), Part("two")))
+
+
+def read_back(progress: Progress, before: Progress | None = None) -> Progress | None:
+    stored = {} if before is None else kept("r", before, None)
+    return found("r", {**stored, **kept("r", progress, before)})
+
+
+def test_each_part_is_marked_before_and_after_it_is_sent() -> None:
+    first = next_step(TWO)
+    second = next_step(sent(first))
+
+    assert (first.at, first.mark, second.at, second.mark) == (0, "sending", 1, "sending")
+    assert sent(second).done
+
+
+def test_who_finds_a_mark_sends_the_part_again_and_says_so() -> None:  # C7
+    again = next_step(next_step(TWO))
+
+    assert (again.at, again.mark, again.part.text) == (0, "again", "↻ one")
+
+
+def test_who_finds_the_second_mark_leaves_the_part_and_goes_on() -> None:
+    left = next_step(next_step(next_step(TWO)))
+
+    assert (left.at, left.mark, left.left, left.part.text) == (1, "sending", 1, "two")
+
+
+def test_a_last_part_that_stays_unknown_ends_the_reply() -> None:
+    only = fresh((Part("one"),))
+
+    left = next_step(next_step(next_step(only)))
+
+    assert left.done
+    assert left.left == 1
+
+
+def test_a_part_that_was_certainly_not_sent_is_as_before() -> None:
+    first = next_step(TWO)
+    assert unsent(first) == TWO
+
+    again = next_step(first)
+    assert unsent(again).mark == "sending"
+    assert next_step(unsent(again)) == again  # not marked twice, and not given up
+
+
+def test_the_mark_moves_the_entities() -> None:
+    part = Part("bold", ({"type": "bold", "offset": 0, "length": 4},))
+
+    (again,) = next_step(next_step(fresh((part,)))).parts
+
+    assert again.entities == ({"type": "bold", "offset": 2, "length": 4},)
+
+
+def test_a_full_part_with_its_mark_becomes_two() -> None:
+    again = next_step(next_step(fresh((Part("x" * PART_UNITS), Part("end")))))
+
+    assert len(again.parts) == 3
+    assert all(fault_of(part.text, part.entities) is None for part in again.parts)
+    assert "".join(part.text.removeprefix(AGAIN) for part in again.parts) == "x" * PART_UNITS + "end"
+    assert [part.text.startswith(AGAIN) for part in again.parts] == [True, True, False]
+
+
+def test_what_was_kept_is_found_again() -> None:
+    sending = next_step(TWO)
+
+    assert read_back(sending) == sending
+    assert read_back(next_step(sent(sending)), sending) == next_step(sent(sending))
+    assert read_back(next_step(sending), sending) == next_step(sending)
+
+
+def test_parts_are_stored_once() -> None:
+    sending = next_step(TWO)
+
+    assert set(kept("r", sending, None)) == {"r:parts", "r:place"}
+    assert set(kept("r", next_step(sent(sending)), sending)) == {"r:place"}
+
+
+def test_nothing_kept_is_nothing_found() -> None:
+    assert found("r", {}) is None
+    assert found("r", {"r:place": b"{}"}) is None
+
+
+def test_what_a_newer_release_kept_is_not_touched() -> None:
+    with pytest.raises(NewerVersion):
+        found("r", {"r:parts": b'{"v":1,"parts":[]}', "r:place": b'{"v":2,"next":0}'})

@@ -1,0 +1,273 @@
+"""A model server of our own over real HTTP: Anthropic's Messages API, streaming only, scriptable and strict.
+
+In a test:      async with ModelServer() as server: server.script(OVERLOADED, model="a"); … server.url … server.requests
+As a process:   python -m tests.fakes.model_server --port 8100 [--delay 0.2]
+Unscripted, it echoes: the answer is "echo: " and what the person wrote last, without the memory block before it.
+"""
+
+import argparse
+import asyncio
+import json
+from collections import deque
+from dataclasses import dataclass
+from typing import Any, Self, assert_never
+
+from aiohttp import web
+
+from tests.fakes.model_script import Answer, Behaviour, Broken, Dropped, Status
+
+ANY = "*"
+PING_S = 0.02
+LAST_WORDS = {
+    "malformed": b'event: content_block_delta\ndata: {"type": "content_bl\n\n',
+    "odd": b'event: content_block_delta\ndata: {"type": "content_block_delta", "delta": ["?"]}\n\n',
+}
+"""Of a stream that breaks, by Broken.how."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request as it arrived."""
+
+    model: str
+    body: dict[str, Any]
+    headers: dict[str, str]
+    """Names in lower case."""
+
+
+class ModelServer:
+    """Listens on loopback from `start` to `stop`."""
+
+    def __init__(self, *, delay_s: float = 0.0) -> None:
+        self.requests: list[Asked] = []
+        self._queues: dict[str, deque[Behaviour]] = {}
+        self._always: dict[str, Behaviour] = {}
+        self._default = Answer(delay_s=delay_s)
+        self._closing = asyncio.Event()
+        self._runner: web.AppRunner | None = None
+        self.port = 0
+
+    @property
+    def url(self) -> str:
+        """ANTHROPIC_BASE_URL for this server."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def script(self, *behaviours: Behaviour, model: str = ANY) -> None:
+        """The next requests (for `model`), in this order; after them the default again."""
+        self._queues.setdefault(model, deque()).extend(behaviours)
+
+    def always(self, behaviour: Behaviour, *, model: str = ANY) -> None:
+        """The default from now on (for `model`)."""
+        self._always[model] = behaviour
+
+    async def start(self, port: int = 0) -> None:
+        """Listen; 0: any free port."""
+        app = web.Application()
+        app.router.add_post("/v1/messages", self._messages)
+        self._runner = web.AppRunner(app, shutdown_timeout=0.2, access_log=None)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", port)
+        await site.start()
+        self.port = int(self._runner.addresses[0][1])
+
+    async def stop(self) -> None:
+        """Ends stalled answers too."""
+        self._closing.set()
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def __aenter__(self) -> Self:
+        if self._runner is None:
+            await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def _messages(self, request: web.Request) -> web.StreamResponse:
+        body: dict[str, Any] = await request.json()
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        self.requests.append(Asked(body.get("model", ""), body, headers))
+        if fault := fault_of(body):
+            return _error(Status(400, "invalid_request_error", fault))
+        behaviour = self._behaviour(body["model"])
+        match behaviour:
+            case Answer() as answer:
+                return await self._answer(request, answer, body)
+            case Status() as status:
+                return _error(status)
+            case Broken() as broken:
+                return await self._broken(request, broken, body)
+            case Dropped():
+                _abort(request)
+                return web.Response()
+            case _:
+                assert_never(behaviour)
+
+    def _behaviour(self, model: str) -> Behaviour:
+        for name in (model, ANY):
+            if queue := self._queues.get(name):
+                return queue.popleft()
+        return self._always.get(model) or self._always.get(ANY) or self._default
+
+    async def _answer(self, request: web.Request, answer: Answer, body: dict[str, Any]) -> web.StreamResponse:
+        await asyncio.sleep(answer.delay_s)
+        text = echo(body) if answer.text is None else answer.text
+        response = await _open(request)
+        await _send(response, _start(body["model"], answer))
+        if answer.thinking:
+            await _send(response, *_thinking(answer.thinking))
+        index = 1 if answer.thinking else 0
+        if text:
+            await _send(response, *_opened(index))
+        for piece in pieces(text):
+            if answer.chunk_delay_s:
+                await asyncio.sleep(answer.chunk_delay_s)
+            await _send(response, _delta(index, piece))
+        await _send(response, *_ending(answer, index if text else None))
+        await asyncio.sleep(answer.hang_s)
+        return response
+
+    async def _broken(self, request: web.Request, broken: Broken, body: dict[str, Any]) -> web.StreamResponse:
+        response = await _open(request)
+        await _send(response, _start(body["model"], Answer()), *_opened(0))
+        for piece in pieces(broken.text)[: broken.after_chunks]:
+            await _send(response, _delta(0, piece))
+        await self._fail(request, response, broken)
+        return response
+
+    async def _fail(self, request: web.Request, response: web.StreamResponse, broken: Broken) -> None:
+        if broken.how == "disconnect":
+            await asyncio.sleep(0.01)  # or the reset would overtake what was written
+            _abort(request)
+        while broken.how in {"stall", "pings"} and not self._gone(request):
+            if broken.how == "pings":
+                await _send(response, {"type": "ping"})
+            await asyncio.sleep(PING_S)
+        if broken.how in LAST_WORDS:
+            await response.write(LAST_WORDS[broken.how])
+        if broken.how == "overloaded":
+            await _send(
+                response, {"type": "error", "error": {"type": broken.error_type, "message": "as scripted"}}
+            )
+
+    def _gone(self, request: web.Request) -> bool:
+        return self._closing.is_set() or request.transport is None or request.transport.is_closing()
+
+
+def fault_of(body: dict[str, Any]) -> str:
+    """What the real API would refuse in this request; "" if nothing."""
+    messages: list[dict[str, Any]] = body.get("messages") or [{"role": "", "content": ""}]
+    last = messages[-1]
+    texts: list[str] = [*(message["content"] for message in messages), body.get("system", "-")]
+    checks = {
+        "this fake only streams": body.get("stream") is True,
+        "max_tokens: must be a positive integer": isinstance(body.get("max_tokens"), int)
+        and body["max_tokens"] > 0,
+        "messages: first message must use the user role": messages[0]["role"] == "user",
+        "messages: text content blocks must contain non-whitespace text": all(text.strip() for text in texts),
+        "messages: final assistant content cannot end with trailing whitespace": last["role"] == "user"
+        or last["content"] == last["content"].rstrip(),
+        "Extra inputs are not permitted": set(body)
+        <= {"model", "messages", "max_tokens", "system", "stream"},
+    }
+    return next((fault for fault, fine in checks.items() if not fine), "")
+
+
+def echo(body: dict[str, Any]) -> str:
+    """What the person wrote last, without a memory block before it."""
+    last: str = body["messages"][-1]["content"]
+    return f"echo: {last.rpartition('</conversation_history>')[2].strip()}"
+
+
+def pieces(text: str) -> list[str]:
+    """Words with the space before them; they join to `text` again."""
+    words = text.split(" ")
+    return [word if at == 0 else f" {word}" for at, word in enumerate(words)] if text else []
+
+
+def _start(model: str, answer: Answer) -> dict[str, Any]:
+    usage = None if answer.usage is None else {**answer.usage, "output_tokens": 1}
+    message: dict[str, Any] = {"id": "msg_fake", "type": "message", "role": "assistant", "model": model}
+    message |= {"content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
+    return {"type": "message_start", "message": message}
+
+
+def _thinking(thought: str) -> list[dict[str, Any]]:
+    block = {"type": "thinking", "thinking": "", "signature": ""}
+    deltas: list[dict[str, Any]] = [
+        {"type": "thinking_delta", "thinking": thought},
+        {"type": "signature_delta", "signature": "c2lnbmVk"},
+    ]
+    return [
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        *({"type": "content_block_delta", "index": 0, "delta": delta} for delta in deltas),
+        {"type": "content_block_stop", "index": 0},
+    ]
+
+
+def _opened(index: int) -> list[dict[str, Any]]:
+    block = {"type": "text", "text": ""}
+    return [{"type": "content_block_start", "index": index, "content_block": block}, {"type": "ping"}]
+
+
+def _delta(index: int, text: str) -> dict[str, Any]:
+    return {"type": "content_block_delta", "index": index, "delta": {"type": "text_delta", "text": text}}
+
+
+def _ending(answer: Answer, text_block: int | None) -> list[dict[str, Any]]:
+    events: list[dict[str, Any]] = []
+    if text_block is not None:
+        events.append({"type": "content_block_stop", "index": text_block})
+    if answer.stop_reason is not None:
+        delta = {"stop_reason": answer.stop_reason, "stop_sequence": None}
+        usage = None if answer.usage is None else {"output_tokens": answer.usage["output_tokens"]}
+        events.append({"type": "message_delta", "delta": delta, "usage": usage})
+    if answer.message_stop:
+        events.append({"type": "message_stop"})
+    return events
+
+
+async def _open(request: web.Request) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"content-type": "text/event-stream", "request-id": "req_fake"})
+    await response.prepare(request)
+    return response
+
+
+async def _send(response: web.StreamResponse, *events: dict[str, Any]) -> None:
+    for event in events:
+        await response.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+
+
+def _error(status: Status) -> web.Response:
+    error: dict[str, Any] = {"type": status.type, "message": status.message}
+    if status.error_code is not None:
+        error["details"] = {"error_code": status.error_code}
+    headers = {"request-id": "req_fake", **status.headers}
+    return web.json_response({"type": "error", "error": error}, status=status.status, headers=headers)
+
+
+def _abort(request: web.Request) -> None:
+    if isinstance(request.transport, asyncio.WriteTransport):
+        request.transport.abort()
+
+
+async def _serve(port: int, delay_s: float) -> None:
+    server = ModelServer(delay_s=delay_s)
+    await server.start(port)
+    async with server:
+        print(f"model server: {server.url}", flush=True)
+        await asyncio.Event().wait()
+
+
+def main() -> None:
+    """Serve until killed."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--delay", type=float, default=0.0, help="seconds before each answer")
+    options = parser.parse_args()
+    asyncio.run(_serve(options.port, options.delay))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,302 @@
+"""A small, strict Bot API server: in the test's own process, or apart with `python -m tests.fakes.telegram --port P`.
+
+Any token `<digits>:<anything>` is a bot. It keeps updates until an offset confirms them, answers 409 to the older of
+two pollers, refuses what Telegram refuses (tests/fakes/telegram_rules.py), commits the faults it is told to, and
+records every call. Control over HTTP, bodies and answers JSON:
+
+    POST /_control/say      {bot_id, user_id, text, …}  (see `FakeTelegram.say`)  → {update_id}
+    POST /_control/feed     {bot_id, updates: [{…}]}      update ids are given unless they stand in it → {update_ids}
+    POST /_control/fault    {kind, method?, bot_id?, chat_id?, times?, chance?, retry_after?, status?, description?, delay_s?}
+    POST /_control/calls    {since?: 0, method?}         → {calls: [{at_ms, bot_id, method, fields, status}], next}
+    POST /_control/state    {}                           → {waiting: {bot_id: updates not confirmed}, calls: how many}
+    POST /_control/revoke   {bot_id}                     its token is not valid any more
+    POST /_control/reset    {}
+"""
+
+import argparse
+import asyncio
+import contextlib
+import random
+import time
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import asdict
+from itertools import islice
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from tests.fakes.telegram_rules import fault_of
+from tests.fakes.telegram_state import BotState, Call, Fault, Json, RawAnswer, Refusal
+
+
+class FakeTelegram:
+    """`async with FakeTelegram().running() as fake: … fake.base …`"""
+
+    def __init__(self, *, seed: int = 0, now: Callable[[], float] = time.time) -> None:
+        self.base = ""
+        self.now = now
+        self.chance = random.Random(seed)
+        self.reset()
+
+    def reset(self) -> None:
+        self.bots: dict[str, BotState] = {}
+        self.calls: list[Call] = []
+        self.faults: list[Fault] = []
+        self.revoked: set[str] = set()
+        self.blocked: set[str] = set()
+        """Chats whose person blocked the bot: 403."""
+        self.gone: set[str] = set()
+        """Chats that do not exist: 400."""
+
+    # ── what a test does ─────────────────────────────────────────────────────────────────────────────────────────
+    def bot(self, bot_id: str) -> BotState:
+        return self.bots.setdefault(bot_id, BotState())
+
+    def feed(self, bot_id: str, update: Json) -> int:
+        """Queue an update; it gets the next update id unless it has one. Gives its id."""
+        bot = self.bot(bot_id)
+        update_id = int(update.setdefault("update_id", bot.next_update_id))
+        bot.next_update_id = max(bot.next_update_id, update_id + 1)
+        bot.updates.append(update)
+        if bot.poller is not None and not bot.poller.done():
+            bot.poller.set_result(None)
+        return update_id
+
+    def say(self, bot_id: str, user_id: int, text: str, **more: Any) -> int:
+        """A person writes in private; `more` is merged into the message (chat, entities, …). Gives the update id."""
+        return self.feed(bot_id, {"message": self.message(bot_id, user_id, text, **more)})
+
+    def message(self, bot_id: str, user_id: int, text: str, **more: Any) -> Json:
+        bot = self.bot(bot_id)
+        bot.next_message_id += 1
+        name = more.pop("name", f"Person {user_id}")
+        language = more.pop("language", "en")
+        return {
+            "message_id": bot.next_message_id,
+            "date": int(self.now()),
+            "from": {"id": user_id, "is_bot": False, "first_name": name, "language_code": language},
+            "chat": {"id": user_id, "type": "private", "first_name": name},
+            "text": text,
+            **more,
+        }
+
+    def fault(self, fault: Fault) -> None:
+        self.faults.append(fault)
+
+    def sent(self, chat_id: int | str | None = None) -> list[Json]:
+        """Fields of the messages that people see, in order."""
+        wanted = None if chat_id is None else str(chat_id)
+        return [c.fields for c in self.calls if c.delivered and wanted in {None, str(c.fields["chat_id"])}]
+
+    def texts(self, chat_id: int | str | None = None) -> list[str]:
+        return [fields["text"] for fields in self.sent(chat_id)]
+
+    # ── the server ───────────────────────────────────────────────────────────────────────────────────────────────
+    def app(self) -> web.Application:
+        app = web.Application(client_max_size=8 * 2**20)
+        app.router.add_route("*", "/bot{token}/{method}", self._handle)
+        app.router.add_post("/_control/{verb}", self._control)
+        return app
+
+    @contextlib.asynccontextmanager
+    async def running(self, port: int = 0) -> AsyncGenerator["FakeTelegram"]:
+        runner = web.AppRunner(self.app(), access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", port)
+        await site.start()
+        self.base = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        try:
+            yield self
+        finally:
+            for bot in self.bots.values():
+                if bot.poller is not None:
+                    bot.poller.cancel()
+            await runner.cleanup()
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        token, method = request.match_info["token"], request.match_info["method"]
+        call = Call(self.now() * 1000, token.partition(":")[0], method, await _fields(request))
+        self.calls.append(call)
+        try:
+            result = await self._answer(call)
+        except Refusal as refusal:
+            call.status = refusal.status
+            body: Json = {
+                "ok": False, "error_code": refusal.status, "description": refusal.description,
+            }  # fmt: skip
+            if refusal.parameters:
+                body["parameters"] = refusal.parameters
+            return _json(body, refusal.status)
+        except RawAnswer as raw:
+            return web.Response(body=str(raw), content_type="application/json")
+        except ConnectionAbortedError:
+            if request.transport is not None:
+                request.transport.abort()
+            return web.Response(status=500)
+        call.status = 200
+        return _json({"ok": True, "result": result})
+
+    async def _answer(self, call: Call) -> Any:
+        if call.bot_id in self.revoked or not call.bot_id.isdigit():
+            raise Refusal(401, "Unauthorized")
+        fault = next((f for f in self.faults if f.matches(call) and self.chance.random() < f.chance), None)
+        if fault is not None:
+            fault.times -= 1
+            _before(fault)
+        handler = METHODS.get(call.method)
+        if handler is None:
+            raise Refusal(404, "Not Found: method not found")
+        result = await handler(self, call)
+        if fault is not None:
+            await _after(fault)
+        return result
+
+    async def _control(self, request: web.Request) -> web.Response:
+        body = orjson.loads(await request.read() or b"{}")
+        match request.match_info["verb"]:
+            case "say":
+                return _json({"update_id": self.say(**body)})
+            case "feed":
+                return _json({"update_ids": [self.feed(body["bot_id"], u) for u in body["updates"]]})
+            case "fault":
+                self.fault(Fault(**body))
+            case "calls":
+                since, method = body.get("since", 0), body.get("method")
+                found = [asdict(c) for c in self.calls[since:] if method in {None, c.method}]
+                return _json({"calls": found, "next": len(self.calls)})
+            case "state":
+                waiting = {bot_id: len(bot.updates) for bot_id, bot in self.bots.items()}
+                return _json({"waiting": waiting, "calls": len(self.calls)})
+            case "revoke":
+                self.revoked.add(body["bot_id"])
+            case "reset":
+                self.reset()
+            case verb:
+                return _json({"error": f"no {verb}"}, 404)
+        return _json({})
+
+    # ── methods ──────────────────────────────────────────────────────────────────────────────────────────────────
+    async def get_me(self, call: Call) -> Json:
+        return {
+            "id": int(call.bot_id), "is_bot": True, "first_name": f"Bot {call.bot_id}",
+            "username": f"koi{call.bot_id}_bot", "can_join_groups": True,
+            "can_read_all_group_messages": False, "supports_inline_queries": False,
+        }  # fmt: skip
+
+    async def get_updates(self, call: Call) -> list[Json]:
+        bot = self.bot(call.bot_id)
+        if bot.webhook.get("url"):
+            raise Refusal(409, "Conflict: can't use getUpdates method while webhook is active")
+        offset, timeout = int(call.fields.get("offset") or 0), float(call.fields.get("timeout") or 0)
+        while bot.updates and bot.updates[0]["update_id"] < offset:
+            bot.updates.popleft()
+        if bot.poller is not None:
+            bot.poller.cancel()
+        mine = bot.poller = asyncio.get_running_loop().create_future()
+        try:
+            if not bot.updates and timeout > 0:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(timeout):
+                        await mine
+        except asyncio.CancelledError:
+            if bot.poller is mine:
+                raise  # the client went away  # fmt: skip
+            raise Refusal(
+                409, "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
+            ) from None  # fmt: skip
+        finally:
+            if bot.poller is mine:
+                bot.poller = None
+        limit = int(call.fields.get("limit") or 100)
+        return list(islice(bot.updates, limit))
+
+    async def send_message(self, call: Call) -> Json:
+        chat_id, text = str(call.fields.get("chat_id", "")), str(call.fields.get("text", ""))
+        if chat_id in self.blocked:
+            raise Refusal(403, "Forbidden: bot was blocked by the user")
+        if chat_id in self.gone or not chat_id.lstrip("-").isdigit():
+            raise Refusal(400, "Bad Request: chat not found")
+        entities: Any = call.fields.get("entities", "[]")
+        if wrong := fault_of(text, orjson.loads(entities) if isinstance(entities, str) else entities):
+            raise Refusal(400, f"Bad Request: {wrong}")
+        call.delivered = True
+        bot = self.bot(call.bot_id)
+        bot.next_message_id += 1
+        return {
+            "message_id": bot.next_message_id, "date": int(self.now()), "text": text,
+            "chat": {"id": int(chat_id), "type": "private" if int(chat_id) > 0 else "supergroup"},
+        }  # fmt: skip
+
+    async def send_chat_action(self, call: Call) -> bool:
+        if str(call.fields.get("chat_id")) in self.blocked:
+            raise Refusal(403, "Forbidden: bot was blocked by the user")
+        return True
+
+    async def set_webhook(self, call: Call) -> bool:
+        self.bot(call.bot_id).webhook = dict(call.fields)
+        return True
+
+    async def delete_webhook(self, call: Call) -> bool:
+        self.bot(call.bot_id).webhook = {}
+        return True
+
+
+METHODS = {
+    "getMe": FakeTelegram.get_me,
+    "getUpdates": FakeTelegram.get_updates,
+    "sendMessage": FakeTelegram.send_message,
+    "sendChatAction": FakeTelegram.send_chat_action,
+    "setWebhook": FakeTelegram.set_webhook,
+    "deleteWebhook": FakeTelegram.delete_webhook,
+}
+
+
+def _before(fault: Fault) -> None:
+    """Faults that strike before the call is accepted."""
+    match fault.kind:
+        case "drop_before":
+            raise ConnectionAbortedError
+        case "flood":
+            description = f"Too Many Requests: retry after {fault.retry_after}"
+            raise Refusal(429, description, retry_after=fault.retry_after)
+        case "error":
+            raise Refusal(fault.status, fault.description)
+        case "raw":
+            raise RawAnswer(fault.description)
+        case "drop_after" | "hang" | "slow":
+            pass
+
+
+async def _after(fault: Fault) -> None:
+    """Faults that strike when the call was accepted."""
+    match fault.kind:
+        case "drop_after":
+            raise ConnectionAbortedError
+        case "hang":
+            await asyncio.Event().wait()
+        case _:
+            await asyncio.sleep(fault.delay_s)
+
+
+async def _fields(request: web.Request) -> Json:
+    if request.content_type == "application/json":
+        return orjson.loads(await request.read())
+    return {**request.query, **{name: str(value) for name, value in (await request.post()).items()}}
+
+
+def _json(body: Json, status: int = 200) -> web.Response:
+    return web.Response(body=orjson.dumps(body), status=status, content_type="application/json")
+
+
+async def main() -> None:
+    options = argparse.ArgumentParser(prog="tests.fakes.telegram")
+    options.add_argument("--port", type=int, default=0)
+    async with FakeTelegram().running(options.parse_args().port) as fake:
+        print(fake.base, flush=True)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(main())

@@ -1,0 +1,92 @@
+"""Telegram's rules for a text with entities, strictly: what the real server mends in silence is refused here.
+
+Source: Bot API, MessageEntity and "Formatting options"; `are_entities_valid` of TDLib's MessageEntity.cpp.
+"""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+MAX_UNITS = 4096
+MAX_ENTITIES = 100
+SPLITTABLE = {"bold", "italic", "underline", "strikethrough", "spoiler"}
+QUOTES = {"blockquote", "expandable_blockquote"}
+VERBATIM = {"code", "pre"}
+CONTINUOUS = VERBATIM | {
+    "text_link",
+    "text_mention",
+    "custom_emoji",
+    "mention",
+    "url",
+    "hashtag",
+    "date_time",
+}
+
+
+def fault_of(text: str, entities: Sequence[Mapping[str, Any]]) -> str | None:
+    """Why Telegram refuses this text (its own words, without "Bad Request: "), or None."""
+    if not visible(text):
+        return "message text is empty"
+    units = text.encode("utf-16-le")
+    if len(units) // 2 > MAX_UNITS:
+        return "message is too long"
+    if len(entities) > MAX_ENTITIES:
+        return "can't parse entities: too many of them"
+    for entity in entities:
+        if wrong := _entity_fault(units, entity):
+            return f"can't parse entities: {wrong} in {dict(entity)}"
+    return _nesting_fault(entities)
+
+
+def visible(text: str) -> bool:
+    """Something in it can be seen."""
+    return any(unicodedata.category(char)[0] not in "CZ" for char in text)
+
+
+def _entity_fault(units: bytes, entity: Mapping[str, Any]) -> str | None:
+    kind, offset, length = entity.get("type"), entity.get("offset"), entity.get("length")
+    if not isinstance(offset, int) or not isinstance(length, int) or offset < 0 or length <= 0:
+        return "incorrect offset or length"
+    if (offset + length) * 2 > len(units):
+        return "end beyond the text"
+    if kind not in SPLITTABLE | QUOTES | CONTINUOUS:
+        return "unknown type"
+    if kind == "text_link" and not str(entity.get("url", "")).strip():
+        return "no url"
+    if any(_inside_pair(units, at) for at in (offset, offset + length)):
+        return "cut through a surrogate pair"
+    return None
+
+
+def _inside_pair(units: bytes, at: int) -> bool:
+    """Whether the unit at `at` is the second half of a character."""
+    return at * 2 < len(units) and 0xDC <= units[at * 2 + 1] <= 0xDF
+
+
+def _nesting_fault(entities: Sequence[Mapping[str, Any]]) -> str | None:
+    ordered = sorted(entities, key=lambda e: (e["offset"], -e["length"]))
+    open_: list[Mapping[str, Any]] = []
+    for inner in ordered:
+        while open_ and _end(open_[-1]) <= inner["offset"]:
+            open_.pop()
+        for outer in open_:
+            if _end(inner) > _end(outer):
+                return "can't parse entities: they overlap in part"
+            if not _may_contain(outer["type"], inner["type"]):
+                return f"can't parse entities: {inner['type']} in {outer['type']}"
+        open_.append(inner)
+    return None
+
+
+def _end(entity: Mapping[str, Any]) -> int:
+    return entity["offset"] + entity["length"]
+
+
+def _may_contain(outer: str, inner: str) -> bool:
+    if outer in VERBATIM:
+        return False
+    if outer in QUOTES:
+        return inner not in QUOTES
+    if outer in SPLITTABLE:
+        return inner not in VERBATIM
+    return inner in SPLITTABLE

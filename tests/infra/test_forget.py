@@ -1,0 +1,412 @@
+"""Forgotten is gone (invariant 9): from every place that holds text of an owner, and from no other."""
+
+import asyncio
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from redis.exceptions import OutOfMemoryError, ResponseError
+
+from infra import keys
+from infra.effect import Push
+from infra.forget import EPOCH_TTL_MS, Sight, chosen, folded, forget, look
+from infra.redis_port import RedisPort
+from lanes.ingest import ingest
+from schemas.dead import DeadLetter
+from schemas.inbound import InboundMessage
+from schemas.memory import RingEntry
+from schemas.reply import Reply
+from schemas.wire import WireModel, dump
+
+OWNER, LANE = "home:u:7", "42:7:0"
+IN, OUT = keys.inbox_job(LANE), keys.outbox_job(LANE)
+GROUP, GROUP_LANE = "home:g:-5:0", "42:-5:0"
+
+
+def entry(turn_id: str, text: str, reply: str = "ok") -> bytes:
+    return dump(RingEntry(id=turn_id, at_ms=1, user_message=text, summary="-", reply=reply, bot="Parcel"))
+
+
+def message(item_id: str, text: str, **more: Any) -> InboundMessage:
+    chat: dict[str, Any] = {
+        "bot_id": "42",
+        "bot": "Parcel",
+        "chat_id": "7",
+        "user_id": "7",
+        "user_name": "Parcel Jo",
+    }
+    return InboundMessage(id=item_id, sent_at_ms=1, text=text, **(chat | more))
+
+
+def reply(item_id: str, text: str) -> Reply:
+    return Reply(id=item_id, bot_id="42", chat_id="7", text=text, owner=OWNER)
+
+
+async def wait_in(redis: RedisPort, job_id: str, item_id: str, value: WireModel, owner: str = OWNER) -> None:
+    taken = await ingest(redis, [Push(job_id, keys.queue_of(job_id), item_id, dump(value), owner)])
+    assert taken.taken == 1, taken.error
+
+
+async def die(redis: RedisPort, item_id: str, value: WireModel, owner: str = OWNER) -> None:
+    letter = DeadLetter(
+        id=item_id, job_id=IN, at_ms=1, reason="failed", body=dump(value).decode(), owner=owner
+    )
+    await redis.hset(keys.dead_of(owner), item_id, dump(letter))
+    await redis.zadd(keys.dead(), {f"{owner}|{item_id}": 1})
+
+
+async def fill(redis: RedisPort, owner: str, lane: str, word: str) -> None:
+    """One text with `word` in every place that an owner has."""
+    inbox, outbox = keys.inbox_job(lane), keys.outbox_job(lane)
+    await redis.rpush(keys.ring(owner), entry(f"{lane}-turn", f"where is the {word}"))
+    await wait_in(redis, inbox, f"{lane}-m", message(f"{lane}-m", f"the {word}?"), owner)
+    await wait_in(redis, outbox, f"{lane}-turn:answer", reply(f"{lane}-turn:answer", f"the {word}!"), owner)
+    await redis.hset(keys.kept(inbox), "answer", f'{{"rounds": [{{"said": "the {word}"}}]}}')
+    await redis.hset(keys.kept(outbox), f"parts:{lane}-turn:answer", f'["the {word}"]')
+    await die(redis, f"{lane}-d", message(f"{lane}-d", f"dead {word}"), owner)
+    await redis.set(keys.session(lane), f'{{"said": "{word}"}}')
+    await redis.set(keys.answer(lane), f'{{"about": "{word}"}}')
+    await redis.zadd(keys.expiry(), {keys.ring(owner): 5, keys.session(lane): 5})
+
+
+async def contents(redis: RedisPort) -> dict[bytes, bytes]:
+    """Every key with its serialised value."""
+    raw = cast("Any", redis)
+    return {key: await raw.dump(key) async for key in redis.scan_iter()}
+
+
+async def all_bytes(redis: RedisPort) -> bytes:
+    """All strings anywhere in the database."""
+    raw, out = cast("Any", redis), list[bytes]()
+    async for key in redis.scan_iter():
+        match await redis.type(key.decode()):
+            case b"string":
+                out.append(await redis.get(key.decode()) or b"")
+            case b"hash":
+                out += [part for pair in (await raw.hgetall(key)).items() for part in pair]
+            case b"list":
+                out += await raw.lrange(key, 0, -1)
+            case b"zset":
+                out += await raw.zrange(key, 0, -1)
+            case _:
+                out += await raw.smembers(key)
+    return b"\n".join(out)
+
+
+@pytest.mark.parametrize("what", ["all", "PARCELNUMBER"], ids=["all", "text"])
+async def test_forgetting_leaves_the_text_nowhere(redis: RedisPort, what: str) -> None:
+    await fill(redis, OWNER, LANE, "parcelnumber")
+    await fill(redis, OWNER, "43:7:0", "parcelnumber")  # another bot of the store
+    assert b"parcelnumber" in await all_bytes(redis)
+
+    removed = await forget(redis, OWNER, what)
+
+    assert removed == 2
+    assert b"parcelnumber" not in await all_bytes(redis)
+
+
+@pytest.mark.parametrize("what", ["all", "last", "parcel"])
+async def test_other_owners_keep_everything(redis: RedisPort, what: str) -> None:
+    # C30, C33: a group is not its members, a person is not the group, a store is not another
+    others = {GROUP: GROUP_LANE, "home:u:8": "42:8:0", "work:u:7": "44:7:0", "home:u:77": "42:77:0"}
+    for owner, lane in others.items():
+        await fill(redis, owner, lane, "parcel")
+    before = await contents(redis)
+    await fill(redis, OWNER, LANE, "parcel")
+
+    await forget(redis, OWNER, what)
+
+    after = await contents(redis)
+    shared = {
+        b"koi:dead",
+        b"koi:expiry",
+        b"koi:q:in",
+        b"koi:q:in:bell",
+        b"koi:q:out:42",
+        b"koi:q:out:42:bell",
+    }
+    changed = {key for key, value in before.items() if after.get(key) != value} - shared
+    assert changed == set()
+    assert {m.decode() for m in await redis.zrange(keys.dead(), 0, -1)} >= {
+        f"{owner}|{lane}-d" for owner, lane in others.items()
+    }
+
+
+async def test_a_group_forgets_without_touching_its_members(redis: RedisPort) -> None:
+    await fill(redis, OWNER, LANE, "parcel")
+    before = await contents(redis)
+    await fill(redis, GROUP, GROUP_LANE, "parcel")
+
+    assert await forget(redis, GROUP, "all") == 1
+
+    after = await contents(redis)
+    own = [keys.ring(OWNER), keys.session(LANE), keys.bodies(IN), keys.bodies(OUT), keys.dead_of(OWNER)]
+    assert {key: after.get(key.encode()) for key in own} == {key: before[key.encode()] for key in own}
+    assert await redis.exists(keys.ring(GROUP), keys.session(GROUP_LANE)) == 0
+
+
+async def test_all_leaves_only_the_job_for_the_worker_to_clean_up(redis: RedisPort) -> None:
+    await fill(redis, OWNER, LANE, "parcel")
+
+    await forget(redis, OWNER, "all")
+
+    places = [keys.ring(OWNER), keys.session(LANE), keys.answer(LANE), keys.dead_of(OWNER), keys.dead()]
+    places += [of(job) for job in (IN, OUT) for of in (keys.items, keys.bodies, keys.kept)]
+    assert await redis.exists(*places) == 0
+    assert await redis.zcard(keys.expiry()) == 0
+    assert await redis.exists(keys.job(IN), keys.job(OUT)) == 2
+
+
+@pytest.mark.parametrize("what", ["all", "last", "xyz", ""])
+async def test_every_form_raises_the_epoch_and_ends_the_sessions(redis: RedisPort, what: str) -> None:
+    await fill(redis, OWNER, LANE, "parcel")
+
+    await forget(redis, OWNER, what)
+    await forget(redis, OWNER, what)
+
+    assert await redis.get(keys.epoch(OWNER)) == b"2"
+    assert EPOCH_TTL_MS - 10_000 < await redis.pttl(keys.epoch(OWNER)) <= EPOCH_TTL_MS
+    assert await redis.exists(keys.session(LANE), keys.answer(LANE)) == 0
+    assert await redis.zscore(keys.expiry(), keys.session(LANE)) is None
+
+
+async def test_last_removes_the_newest_entry_and_what_is_left_of_its_reply(redis: RedisPort) -> None:
+    await redis.rpush(keys.ring(OWNER), entry("t1", "old"), entry("t2", "new"))
+    await wait_in(redis, OUT, "t1:answer", reply("t1:answer", "about old"))
+    await wait_in(redis, OUT, "t2:answer", reply("t2:answer", "about new"))
+    await wait_in(redis, IN, "m", message("m", "next"))
+    await redis.hset(keys.kept(OUT), mapping={"t1:answer": "sent", "t2:answer:parts": "[]"})
+
+    assert await forget(redis, OWNER, "last") == 1
+
+    assert await redis.lrange(keys.ring(OWNER), 0, -1) == [entry("t1", "old")]
+    assert await redis.hkeys(keys.bodies(OUT)) == [b"t1:answer"]
+    assert await redis.hkeys(keys.kept(OUT)) == [b"t1:answer"]
+    assert await redis.hkeys(keys.bodies(IN)) == [b"m"]
+
+
+async def test_last_of_two_equal_entries_removes_the_newer_one_only(redis: RedisPort) -> None:
+    await redis.rpush(keys.ring(OWNER), entry("t", "same"), entry("u", "between"), entry("t", "same"))
+
+    assert await forget(redis, OWNER, "last") == 1
+
+    assert await redis.lrange(keys.ring(OWNER), 0, -1) == [entry("t", "same"), entry("u", "between")]
+
+
+async def test_last_of_nothing_removes_nothing(redis: RedisPort) -> None:
+    await wait_in(redis, IN, "m", message("m", "next"))
+
+    assert await forget(redis, OWNER, "last") == 0
+
+    assert await redis.hkeys(keys.bodies(IN)) == [b"m"]
+
+
+async def test_a_text_goes_from_every_field_in_any_case_and_unicode_form(redis: RedisPort) -> None:
+    # C33
+    kept = entry("4", "nothing about her")
+    await redis.rpush(
+        keys.ring(OWNER),
+        entry("1", "my sister is ZOE\u0308 Groß"),  # e + combining diaeresis
+        entry("2", "who?", reply="your sister Zoë GROSS"),
+        dump(RingEntry(id="3", at_ms=1, user_message="-", summary="sister: zoë groß")),
+        kept,
+    )
+
+    assert await forget(redis, OWNER, " zoë gross ") == 3
+
+    assert await redis.lrange(keys.ring(OWNER), 0, -1) == [kept]
+
+
+async def test_a_text_is_not_looked_for_in_ids_and_names(redis: RedisPort) -> None:
+    await redis.rpush(keys.ring(OWNER), entry("7-42", "hello"))
+    await wait_in(redis, IN, "42:7", message("42:7", "hi"))
+    await die(redis, "42:8", message("42:8", "ho"))
+
+    for what in ("42", "Parcel", "home", "koi"):
+        assert await forget(redis, OWNER, what) == 0
+
+    assert await redis.hkeys(keys.bodies(IN)) == [b"42:7"]
+    assert await redis.hlen(keys.dead_of(OWNER)) == 1
+
+
+async def test_a_text_leaves_waiting_things_that_do_not_contain_it(redis: RedisPort) -> None:
+    for item_id, text in (("1", "the parcel"), ("2", "the weather"), ("3", 'say "parcel"\n now')):
+        await wait_in(redis, IN, item_id, message(item_id, text))
+        await die(redis, f"d{item_id}", message(f"d{item_id}", text))
+
+    await forget(redis, OWNER, '"parcel"\n')
+
+    assert await redis.lrange(keys.items(IN), 0, -1) == [b"0:1", b"0:2"]
+    assert sorted(await redis.hkeys(keys.bodies(IN))) == [b"1", b"2"]
+    assert sorted(await redis.hkeys(keys.dead_of(OWNER))) == [b"d1", b"d2"]
+    assert await redis.zrange(keys.dead(), 0, -1) == [b"home:u:7|d1", b"home:u:7|d2"]
+
+
+async def test_what_was_kept_for_a_reply_goes_with_it(redis: RedisPort) -> None:
+    await wait_in(redis, OUT, "t:1", reply("t:1", "the parcel"))
+    await wait_in(redis, OUT, "t:12", reply("t:12", "the weather"))
+    await redis.hset(keys.kept(OUT), mapping={"t:1": "the par", "t:1:a": "cel", "sent:t:1": "1"})
+    await redis.hset(keys.kept(OUT), mapping={"t:12": "the weather", "t:12:a": "1", "sent:t:12": "1"})
+
+    await forget(redis, OWNER, "parcel")
+
+    assert sorted(await redis.hkeys(keys.kept(OUT))) == [b"sent:t:12", b"t:12", b"t:12:a"]
+
+
+async def test_what_cannot_be_read_is_searched_as_it_stands(redis: RedisPort) -> None:
+    await redis.rpush(keys.ring(OWNER), b"not json, parcel \xff", b"not json, weather \xff", b'["Parcel"]')
+    await redis.rpush(keys.ring(OWNER), b'{"v": 9, "id": 3, "reply": "a parcel", "new": 1}', b"null")
+    await wait_in(redis, IN, "m", message("m", "-"))
+    await redis.hset(keys.bodies(IN), "m", b"\xfe parcel")
+
+    assert await forget(redis, OWNER, "parcel") == 3
+
+    assert await redis.lrange(keys.ring(OWNER), 0, -1) == [b"not json, weather \xff", b"null"]
+    assert await redis.exists(keys.bodies(IN)) == 0
+
+
+@pytest.mark.parametrize("what", ["all", "last", "parcel"])
+async def test_an_update_that_was_taken_before_forgets_nothing_more(redis: RedisPort, what: str) -> None:
+    await fill(redis, OWNER, LANE, "parcel")
+    await redis.set(keys.claim_of("42:900"), "1")
+    before = await contents(redis)
+
+    assert await forget(redis, OWNER, what, claim="42:900") is None
+    assert await contents(redis) == before
+
+    assert await forget(redis, OWNER, what, claim="42:901") == 1
+    assert await redis.exists(keys.claim_of("42:901")) == 0  # ingest takes it
+
+
+@pytest.mark.parametrize("what", ["all", "parcel"])
+@pytest.mark.parametrize(
+    "broken", [keys.lanes_of(OWNER), keys.dead_of(OWNER), keys.dead(), keys.expiry(), keys.epoch(OWNER)]
+)
+async def test_a_key_of_the_wrong_type_stops_it_before_anything_changed(
+    redis: RedisPort, what: str, broken: str
+) -> None:
+    await fill(redis, OWNER, LANE, "parcel")
+    await redis.delete(broken)
+    await redis.set(broken, "not a number, nor a set, zset or hash")
+    before = await contents(redis)
+
+    with pytest.raises(ResponseError, match="WRONGTYPE"):
+        await forget(redis, OWNER, what)
+
+    assert await contents(redis) == before
+
+
+@pytest.mark.parametrize("of", [keys.items, keys.bodies, keys.kept], ids=["items", "bodies", "kept"])
+async def test_a_broken_lane_stops_a_text_but_not_all(redis: RedisPort, of: Any) -> None:
+    await fill(redis, OWNER, LANE, "parcel")
+    await redis.set(of(IN), "parcel")
+    before = await contents(redis)
+
+    with pytest.raises(ResponseError, match="WRONGTYPE"):
+        await forget(redis, OWNER, "parcel")
+    assert await contents(redis) == before
+
+    assert await forget(redis, OWNER, "all") == 1
+    assert b"parcel" not in await all_bytes(redis)
+
+
+async def test_a_full_redis_can_forget(redis: RedisPort) -> None:
+    await fill(redis, OWNER, LANE, "parcel")
+    await look(redis, OWNER)
+    raw = cast("Any", redis)
+    await raw.config_set("maxmemory", "1")
+    try:
+        assert await forget(redis, OWNER, "all") == 1
+        with pytest.raises(OutOfMemoryError):
+            await redis.set("x", "y")
+    finally:
+        await raw.config_set("maxmemory", "0")
+
+    assert b"parcel" not in await all_bytes(redis)
+    assert await redis.get(keys.epoch(OWNER)) == b"1"
+
+
+class Meddling:
+    """A client beside which, before each of the first `times` removals, something else is written."""
+
+    def __init__(self, redis: RedisPort, times: int, meddle: Any) -> None:
+        self._redis, self._times, self._meddle = redis, times, meddle
+        self.removals = 0
+
+    def register_script(self, script: str) -> Any:
+        registered = self._redis.register_script(script)
+
+        async def call(script_keys: list[str], args: list[Any], client: Any = None) -> Any:
+            if script.startswith("-- forget:"):
+                self.removals += 1
+                if self.removals <= self._times:
+                    await self._meddle(self.removals)
+            return await registered(script_keys, args, client)
+
+        return call
+
+
+async def test_what_was_stored_between_look_and_removal_goes_too(redis: RedisPort) -> None:
+    await redis.rpush(keys.ring(OWNER), entry("1", "parcel"))
+
+    async def commit_of_a_turn(n: int) -> None:
+        await redis.rpush(keys.ring(OWNER), entry(f"late-{n}", "the parcel again"))
+
+    meddling = Meddling(redis, 2, commit_of_a_turn)
+
+    assert await forget(cast("RedisPort", meddling), OWNER, "parcel") == 3
+
+    assert meddling.removals == 3
+    assert await redis.exists(keys.ring(OWNER)) == 0
+
+
+async def test_a_message_that_dies_between_look_and_removal_goes_too(redis: RedisPort) -> None:
+    await wait_in(redis, IN, "m", message("m", "parcel"))
+
+    async def burial(_n: int) -> None:
+        await redis.delete(keys.items(IN), keys.bodies(IN))
+        await die(redis, "m", message("m", "parcel"))
+
+    await forget(cast("RedisPort", Meddling(redis, 1, burial)), OWNER, "parcel")
+
+    assert await redis.exists(keys.dead_of(OWNER), keys.dead()) == 0
+
+
+async def test_a_lane_that_never_rests_loses_what_was_seen_in_the_end(redis: RedisPort) -> None:
+    await redis.rpush(keys.ring(OWNER), entry("1", "parcel"), entry("2", "weather"))
+
+    async def chatter(n: int) -> None:
+        await redis.rpush(keys.ring(OWNER), entry(f"busy-{n}", "chatter"))
+
+    removed = await asyncio.wait_for(
+        forget(cast("RedisPort", Meddling(redis, 1_000, chatter)), OWNER, "parcel"), 10
+    )
+
+    assert removed == 1
+    assert entry("1", "parcel") not in await redis.lrange(keys.ring(OWNER), 0, -1)
+    assert entry("2", "weather") in await redis.lrange(keys.ring(OWNER), 0, -1)
+
+
+async def test_the_look_shows_every_lane_of_the_owner(redis: RedisPort) -> None:
+    await fill(redis, OWNER, LANE, "parcel")
+
+    seen = await look(redis, OWNER)
+
+    assert [lane.job_id.decode() for lane in seen.lanes] == [IN, OUT]
+    assert (await look(redis, OWNER)).stamp == seen.stamp
+
+
+@pytest.mark.parametrize("what", ["", "  ", "\n"])
+def test_a_text_without_letters_matches_nothing(what: str) -> None:
+    sight = Sight("", (entry("1", "anything"),), (), ())
+
+    assert chosen(sight, what) == ()
+
+
+def test_comparison_ignores_case_and_composition() -> None:
+    assert folded("STRASSE Zoe\u0308") == folded("straße ZOË")
+
+
+def test_the_scripts_know_no_key_by_themselves() -> None:
+    for script in Path(__file__).parents[2].glob("infra/forget*.lua"):
+        assert "koi:" not in script.read_text()

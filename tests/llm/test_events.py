@@ -1,0 +1,70 @@
+from typing import Any
+
+import pytest
+
+from llm.errors import CallFailed
+from llm.events import Finished, Heard, Stopped, Text, Used, Working, read_event
+from llm.failure import FailureKind
+from llm.request import Usage
+
+DELTA = "content_block_delta"
+
+
+@pytest.mark.parametrize(
+    ("event", "heard"),
+    [
+        ({"type": "ping"}, []),
+        (
+            {
+                "type": "message_start",
+                "message": {"usage": {"input_tokens": 3, "cache_read_input_tokens": 2}},
+            },
+            [Used(Usage(3, None, 2, None))],
+        ),
+        ({"type": "message_start", "message": {"usage": None}}, [Used(Usage())]),
+        ({"type": "message_start", "message": {"usage": {"input_tokens": "3"}}}, [Used(Usage())]),
+        ({"type": "content_block_start", "content_block": {"type": "text", "text": ""}}, [Working()]),
+        ({"type": "content_block_start", "content_block": {"type": "text", "text": "Hi"}}, [Text("Hi")]),
+        ({"type": "content_block_start", "content_block": {"type": "tool_use"}}, [Working()]),
+        ({"type": DELTA, "delta": {"type": "text_delta", "text": "Hi"}}, [Text("Hi")]),
+        ({"type": DELTA, "delta": {"type": "text_delta", "text": ""}}, [Working()]),
+        ({"type": DELTA, "delta": {"type": "thinking_delta", "thinking": "secret"}}, [Working()]),
+        ({"type": DELTA, "delta": {"type": "signature_delta", "signature": "c2ln"}}, [Working()]),
+        ({"type": "content_block_stop", "index": 0}, [Working()]),
+        (
+            {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 9}},
+            [Used(Usage(None, None, None, 9)), Stopped("end_turn")],
+        ),
+        ({"type": "message_delta", "delta": {"stop_reason": None}}, [Used(Usage())]),
+        ({"type": "message_stop"}, [Finished()]),
+        ({"type": "an_event_of_next_year", "x": 1}, [Working()]),
+    ],
+)
+def test_an_event_is_heard_as_what_it_says(event: dict[str, Any], heard: list[Heard]) -> None:
+    assert list(read_event(event)) == heard
+
+
+@pytest.mark.parametrize(
+    "event",
+    [None, [], "text", {"type": DELTA, "delta": ["?"]}, {"type": DELTA, "delta": {"type": "text_delta"}}],
+)
+def test_an_event_of_no_known_shape_is_malformed(event: object) -> None:
+    with pytest.raises(ValueError):
+        list(read_event(event))
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ({"type": "overloaded_error", "message": "Overloaded"}, "overloaded"),
+        ({"code": 429, "message": "slow down"}, "rate_limited"),
+        ({"message": "oops"}, "server_error"),
+        ("oops", "server_error"),
+    ],
+)
+def test_an_error_event_fails_the_call(error: object, kind: FailureKind) -> None:
+    for event in ({"type": "error", "error": error}, {"error": error}):
+        with pytest.raises(CallFailed) as failed:
+            list(read_event(event))
+        assert failed.value.failure.kind == kind
+        assert "oops" not in failed.value.failure.detail

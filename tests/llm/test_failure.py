@@ -1,0 +1,92 @@
+import pytest
+
+from llm.failure import FailureKind, kind_of, retry_after_s
+
+
+@pytest.mark.parametrize(
+    ("status", "error_type", "kind"),
+    [
+        (400, "invalid_request_error", "rejected"),
+        (401, "authentication_error", "unauthorized"),
+        (402, "billing_error", "unpaid"),
+        (403, "permission_error", "forbidden"),
+        (404, "not_found_error", "unknown_model"),
+        (413, "request_too_large", "too_long"),
+        (422, "invalid_request_error", "rejected"),
+        (429, "rate_limit_error", "rate_limited"),
+        (500, "api_error", "server_error"),
+        (502, "", "server_error"),
+        (503, "", "overloaded"),
+        (504, "timeout_error", "timeout"),
+        (529, "overloaded_error", "overloaded"),
+        (400, "", "rejected"),
+        (401, "", "unauthorized"),
+        (404, "", "unknown_model"),
+        (408, "", "timeout"),
+        (429, "", "rate_limited"),
+        (529, "", "overloaded"),
+        (418, "", "rejected"),
+        (599, "", "server_error"),
+        (200, "overloaded_error", "overloaded"),
+        (200, "rate_limit_error", "rate_limited"),
+        (200, "api_error", "server_error"),
+        (200, "invalid_request_error", "rejected"),
+        (200, "something_new", "server_error"),
+    ],
+)
+def test_an_error_answer_is_known_by_its_type_and_else_by_its_status(
+    status: int, error_type: str, kind: FailureKind
+) -> None:
+    assert kind_of(status, error_type) == kind
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "contract_spend_limit_reached",
+        "enforced_spend_limit_reached",
+        "linked_organization_billing_unavailable",
+    ],
+)
+def test_a_429_that_means_no_money_is_not_mistaken_for_too_many_requests(code: str) -> None:
+    assert kind_of(429, "rate_limit_error", code) == "unpaid"
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("prompt is too long: 210000 tokens > 200000 maximum", "too_long"),
+        ("This model's maximum context length is 8192 tokens", "too_long"),
+        ("Your credit balance is too low to access the API", "unpaid"),
+        ("anthropic/claud is not a valid model ID", "unknown_model"),
+        ("messages: roles must alternate", "rejected"),
+    ],
+)
+def test_a_400_that_means_something_else_is_known_by_its_wording(message: str, kind: FailureKind) -> None:
+    assert kind_of(400, "invalid_request_error", message=message) == kind
+    assert kind_of(400, message=message) == kind
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "90"}, 90.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after": "-3"}, 0.0),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
+        (
+            {"retry-after": "Mon, 30 Nov 2026 10:00:30 GMT", "date": "Mon, 30 Nov 2026 10:00:00 GMT"},
+            30.0,
+        ),
+        ({"retry-after": "Mon, 30 Nov 2026 10:00:30 GMT"}, None),
+        ({"retry-after": "Mon, 30 Nov 2026 10:00:30", "date": "Mon, 30 Nov 2026 10:00:00 GMT"}, None),
+    ],
+)
+def test_retry_after_is_read_as_seconds_from_all_its_forms(
+    headers: dict[str, str], seconds: float | None
+) -> None:
+    assert retry_after_s(headers) == seconds

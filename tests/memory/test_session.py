@@ -1,0 +1,165 @@
+"""The running conversation: when it ends, what leaves it, how large it may become."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from infra import keys
+from infra.redis_port import RedisPort
+from memory.limits import SessionLimits
+from memory.session import (
+    KEPT_BUDGETS,
+    end_effects,
+    extend,
+    new_exchange,
+    read_session,
+    session_effects,
+    session_expiry,
+    starts_session,
+)
+from memory.store import apply
+from memory.window import exchange_tokens
+from schemas.memory import Exchange, Session
+from schemas.wire import NewerVersion, NotReadable, dump
+from tests.memory.values import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, exchange
+from tests.memory.values import SESSION_LIMITS as LIMITS
+
+LANE = "7:42:0"
+
+
+def session(*exchanges: Exchange, last_ms: int | None = None) -> Session:
+    end_ms = exchanges[-1].at_ms if last_ms is None else last_ms
+    return Session(id="turn-1", started_ms=exchanges[0].at_ms, last_ms=end_ms, exchanges=exchanges)
+
+
+def with_block(number: int, *, at_ms: int, block_oldest_ms: int) -> Exchange:
+    return new_exchange(f"turn-{number}", at_ms, "hi", "ho", block="<block>", block_oldest_ms=block_oldest_ms)
+
+
+@pytest.mark.parametrize(
+    ("passed_ms", "starts"), [(0, False), (1_800_000, False), (1_800_001, True), (-5, False)]
+)
+def test_a_conversation_ends_after_half_an_hour_without_a_word(passed_ms: int, starts: bool) -> None:
+    assert starts_session(NOW_MS + passed_ms, NOW_MS, LIMITS.idle_ms) is starts
+    read = read_session(dump(session(exchange())), NOW_MS + passed_ms, LIMITS)
+    assert (read is None) is starts
+
+
+def test_no_session_is_none() -> None:
+    assert read_session(None, NOW_MS, LIMITS) is None
+
+
+def test_a_session_that_cannot_be_read_is_said_to_be_so() -> None:
+    with pytest.raises(NotReadable):
+        read_session(b"not json", NOW_MS, LIMITS)
+    with pytest.raises(NewerVersion):
+        read_session(b'{"v": 2}', NOW_MS, LIMITS)
+
+
+def test_exchanges_older_than_a_day_leave_a_conversation_that_never_paused() -> None:
+    stored = session(
+        exchange(1, at_ms=NOW_MS - DAY_MS), exchange(2, at_ms=NOW_MS - DAY_MS + 1), last_ms=NOW_MS
+    )
+
+    read = read_session(dump(stored), NOW_MS, LIMITS)
+
+    assert read is not None
+    assert [one.id for one in read.exchanges] == ["turn-2"]
+    assert read_session(dump(stored), NOW_MS + 1, LIMITS) is None
+
+
+def test_a_block_leaves_when_the_oldest_entry_it_quotes_expires() -> None:
+    quoted_ms = NOW_MS - 23 * HOUR_MS
+    stored = session(with_block(1, at_ms=NOW_MS, block_oldest_ms=quoted_ms), last_ms=NOW_MS + 50 * MINUTE_MS)
+    raw = dump(stored)
+
+    before = read_session(raw, NOW_MS + HOUR_MS - 1, LIMITS)
+    after = read_session(raw, NOW_MS + HOUR_MS, LIMITS)
+
+    assert before is not None
+    assert after is not None
+    assert before.exchanges[0].block == "<block>"
+    assert (after.exchanges[0].block, after.exchanges[0].user) == ("", "hi")
+
+
+def test_after_the_clock_jumped_back_the_conversation_goes_on_and_still_ends() -> None:
+    stored = session(exchange(at_ms=NOW_MS + 90 * DAY_MS))
+
+    read = read_session(dump(stored), NOW_MS, LIMITS)
+
+    assert read is not None
+    assert read.last_ms == NOW_MS
+    assert read.exchanges[0].at_ms == NOW_MS
+    assert read_session(dump(read), NOW_MS + 31 * MINUTE_MS, LIMITS) is None
+
+
+def test_a_session_begins_with_its_first_exchange_and_grows() -> None:
+    first = extend(None, exchange(1), ["a"], NOW_MS + 5, LIMITS)
+    second = extend(first, exchange(2, at_ms=NOW_MS + MINUTE_MS), ["a", "b"], NOW_MS + MINUTE_MS + 5, LIMITS)
+
+    assert (first.id, first.started_ms, first.last_ms, first.seen) == ("turn-1", NOW_MS, NOW_MS + 5, ("a",))
+    assert (second.id, second.started_ms, second.last_ms) == ("turn-1", NOW_MS, NOW_MS + MINUTE_MS + 5)
+    assert [one.id for one in second.exchanges] == ["turn-1", "turn-2"]
+    assert second.seen == ("a", "b")
+
+
+def test_what_is_stored_is_bounded_whatever_is_said() -> None:
+    running = None
+    for number in range(4):
+        running = extend(
+            running, exchange(number, user="x y " * 25_000, reply="z" * 100_000), [], NOW_MS, LIMITS
+        )
+
+    assert running is not None
+    assert [one.id for one in running.exchanges] == ["turn-2", "turn-3"]
+    assert len(dump(running)) < 200_000
+
+
+@settings(max_examples=40)
+@given(st.lists(st.integers(0, 400), min_size=1, max_size=40))
+def test_at_most_what_two_budgets_could_use_is_kept_and_always_the_last_two(words: list[int]) -> None:
+    limits = SessionLimits(budget_tokens=500)
+    running = None
+    for number, count in enumerate(words):
+        running = extend(running, exchange(number, user="ab " * count, reply="cd"), [], NOW_MS, limits)
+
+    assert running is not None
+    kept = running.exchanges
+    assert [one.id for one in kept] == [f"turn-{n}" for n in range(len(words) - len(kept), len(words))]
+    assert len(kept) >= min(2, len(words))
+    assert len(kept) <= 2 or sum(exchange_tokens(one) for one in kept) <= KEPT_BUDGETS * 500
+
+
+async def test_a_stored_session_lives_as_long_as_it_can_go_on(redis: RedisPort) -> None:
+    stored = extend(None, exchange(), [], NOW_MS, LIMITS)
+
+    await apply(redis, session_effects(LANE, stored, LIMITS))
+
+    key = keys.session(LANE)
+    assert read_session(await redis.get(key), NOW_MS, LIMITS) == stored
+    assert 29 * MINUTE_MS < await redis.pttl(key) <= 30 * MINUTE_MS
+    assert await redis.zscore(keys.expiry(), key) == NOW_MS + LIMITS.idle_ms + 1
+
+
+async def test_the_end_of_a_session_leaves_nothing_of_it(redis: RedisPort) -> None:  # C34
+    await apply(redis, session_effects(LANE, extend(None, exchange(), [], NOW_MS, LIMITS), LIMITS))
+
+    await apply(redis, end_effects(LANE))
+
+    assert await redis.exists(keys.session(LANE), keys.expiry()) == 0
+
+
+def test_a_session_is_due_when_the_first_of_its_texts_is() -> None:
+    old_block = with_block(1, at_ms=NOW_MS, block_oldest_ms=NOW_MS - DAY_MS + 7)
+    old_exchange = exchange(1, at_ms=NOW_MS - DAY_MS + 9)
+
+    assert session_expiry(session(old_block), LIMITS) == NOW_MS + 7
+    assert session_expiry(session(old_exchange, last_ms=NOW_MS), LIMITS) == NOW_MS + 9
+    assert session_expiry(session(exchange()), LIMITS) == NOW_MS + LIMITS.idle_ms + 1
+
+
+def test_odd_characters_can_be_stored() -> None:
+    odd = new_exchange("turn-1", NOW_MS, "\ud83d NUL \x00 שלום 👨‍👩‍👧‍👦", "\udc00")
+
+    assert read_session(dump(extend(None, odd, [], NOW_MS, LIMITS)), NOW_MS, LIMITS) is not None
+    assert odd.user == "\ufffd NUL  שלום 👨‍👩‍👧‍👦"

@@ -1,0 +1,158 @@
+"""A whole worker: the real lanes, the offline model, and a clean end."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from infra import health, keys
+from infra.clock import Clock
+from infra.redis_port import RedisPort
+from infra.settings import BotSettings, Settings, TurnSettings
+from llm.errors import NotConfigured
+from schemas.reply import Reply
+from tests.fakes.model_script import OVERLOADED, Answer
+from tests.fakes.model_server import ModelServer
+from tests.workers.stage import APRIL_5_14_23, House
+from workers.main import build_brains, serve
+
+
+def now() -> int:
+    return APRIL_5_14_23
+
+
+async def replies_of(house: House, lane: str, n: int) -> list[Reply]:
+    async with asyncio.timeout(30):
+        while len(found := await house.replies(lane)) < n:
+            await asyncio.sleep(0.005)
+    return found
+
+
+async def test_a_worker_answers_with_the_offline_model_remembers_and_leaves_cleanly(house: House) -> None:
+    stop = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(serve(Settings(models=("offline",)), house.redis, clock=now, stop=stop))
+        await house.push(house.message("Check wo das Chemitek-Paket bleibt"))
+        await replies_of(house, "7:42:0", 1)
+        await house.push(house.message("Soll Mittwoch kommen", bot_id="8"))
+        (reply,) = await replies_of(house, "8:42:0", 1)
+        assert await health.alive(house.redis, "worker") == 1
+        stop.set()
+
+    assert "User: Check wo das Chemitek-Paket bleibt" in reply.text
+    assert "Soll Mittwoch kommen" in reply.text
+    assert await health.alive(house.redis, "worker") == 0
+    assert len(await house.redis.xrange(keys.calls())) == 2
+    assert await house.redis.zcard(keys.inbox_queue()) == 0
+
+
+async def test_a_message_whose_every_attempt_fails_is_given_up_honestly_and_others_go_on(
+    house: House,
+) -> None:
+    stop = asyncio.Event()
+    settings = Settings(models=("offline",), turn=TurnSettings(attempts=1))
+    poison, healthy = house.message("Gift"), house.message("gesund", chat_id="43", user_id="43")
+    await house.redis.set(keys.ring(poison.owner), "no list at all")
+    async with asyncio.TaskGroup() as group:
+        group.create_task(serve(settings, house.redis, clock=now, stop=stop))
+        await house.push(poison)
+        await house.push(healthy)
+        (notice,) = await replies_of(house, "7:42:0", 1)
+        await replies_of(house, "7:43:0", 1)
+        stop.set()
+
+    assert notice.failed
+    assert "Traceback" not in notice.text
+    assert await house.redis.hlen(keys.dead_of(poison.owner)) == 1
+
+
+async def test_the_parcel_over_http_with_a_first_choice_that_is_always_overloaded(
+    house: House,
+) -> None:  # C23
+    stop = asyncio.Event()
+    async with ModelServer() as models:
+        models.always(OVERLOADED, model="first")
+        models.script(Answer("UPS sagt Mittwoch"), model="second")
+        settings = Settings(
+            models=("first", "second"),
+            anthropic_base_url=models.url,
+            telegram_owner="1",
+            timezone="Europe/Berlin",
+        )
+        async with asyncio.TaskGroup() as group:
+            group.create_task(serve(settings, house.redis, clock=lambda: house.now_ms, stop=stop))
+            await house.push(house.message("Check wo das Chemitek-Paket bleibt"))
+            await replies_of(house, "7:42:0", 1)
+            house.later(minutes=50)
+            await house.push(house.message("Soll Mittwoch kommen"))
+            first, second = await replies_of(house, "7:42:0", 2)
+            stop.set()
+
+    asked = models.requests[-1].body["messages"]
+    assert (models.requests[-1].model, len(asked)) == ("second", 1)
+    assert (
+        "[05.04. 14:23]\nUser: Check wo das Chemitek-Paket bleibt\nBot: UPS sagt Mittwoch\n"
+        in asked[0]["content"]
+    )
+    assert (first.text, second.text) == (
+        "UPS sagt Mittwoch",
+        "echo: Aktuelle Nachricht: Soll Mittwoch kommen",
+    )
+    (alert,) = await house.replies("7:1:0")
+    assert alert.text == "⚠ first: overloaded since 5 Apr, 14:23. second answers now."
+
+
+# ── settings ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_bot_has_a_chain_of_its_own_only_if_it_names_models(tmp_path: Path) -> None:
+    persona = tmp_path / "pirate.md"
+    persona.write_text("You are a pirate.", "utf-8")
+    settings = Settings(
+        models=("offline",),
+        bots=(
+            BotSettings(name="a", models=("offline",)),
+            BotSettings(name="b", persona=str(persona)),
+            BotSettings(name="c", persona="Be brief."),
+        ),
+    )
+
+    brains = build_brains(settings)
+
+    assert len(brains.chains) == 2
+    assert brains.by_bot["a"].chain is brains.chains[1]
+    assert brains.by_bot["b"].chain is brains.chains[0]
+    assert [brains.by_bot[name].persona for name in "abc"] == ["", "You are a pirate.", "Be brief."]
+    assert brains.house.configured
+
+
+def test_without_models_nothing_is_configured() -> None:
+    brains = build_brains(Settings(bots=(BotSettings(name="a", models=("offline",)), BotSettings(name="b"))))
+
+    assert not brains.house.configured
+    assert brains.by_bot["a"].configured
+    assert not brains.by_bot["b"].configured
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [
+        (Settings(models=("claude-sonnet-5-5",)), NotConfigured),
+        (Settings(bots=(BotSettings(name="a", persona="nowhere.md"),)), OSError),
+    ],
+    ids=["a model without a key", "a persona without a file"],
+)
+async def test_a_worker_does_not_start_with_what_is_not_there(
+    redis: RedisPort, settings: Settings, error: type[Exception]
+) -> None:
+    clock: Clock = now
+    with pytest.raises(error):
+        await serve(settings, redis, clock=clock, stop=asyncio.Event())
+
+
+def test_importing_a_worker_loads_neither_aiogram_nor_anthropic() -> None:
+    code = "import sys, workers.main; print(sorted({'aiogram', 'anthropic', 'httpx2'} & set(sys.modules)))"
+
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert found.stdout.strip() == "[]"

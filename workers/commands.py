@@ -1,0 +1,148 @@
+"""What koi answers to commands, without a model. Pure.
+
+/forget was carried out when it was admitted; here it is only answered. `/new text` ends the session here too, and the
+turn goes on with the text (workers.turn).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from infra.people import People
+from infra.texts import later
+from memory.limits import MemoryLimits
+from memory.summary import cut
+from schemas.inbound import InboundMessage
+from schemas.memory import AnswerRecord, RingEntry
+from workers.outgoing import is_local
+from workers.recall import Reader, memory_text, why_text
+from workers.texts import say, say_n
+from workers.times import span
+
+NAME_CHARS = 32
+ROLES = {"owner": later("owner"), "member": later("member"), "blocked": later("blocked")}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A command, and what is known when it is answered."""
+
+    message: InboundMessage
+    reader: Reader
+    limits: MemoryLimits
+    entries: tuple[RingEntry, ...] = ()
+    answer: AnswerRecord | None = None
+    role: str = "member"
+    """One of ROLES; only /whoami looks at it."""
+
+    @property
+    def language(self) -> str:
+        return self.reader.language
+
+    @property
+    def max_age(self) -> str:
+        return span(self.limits.max_age_ms, self.language)
+
+
+def command_text(asked: Asked) -> str:
+    """The answer to any command, also to one that koi does not know."""
+    return TEXTS.get(asked.message.command, _unknown)(asked)
+
+
+def role_in(people: People, message: InboundMessage) -> str:
+    """As koi calls it: whoever was let in is a member; whoever sits at the machine before anybody paired owns it."""
+    if is_local(message.bot_id) and not people.owner_id:
+        return "owner"
+    role = people.role_of(message.user_id)
+    return "member" if role == "stranger" else role
+
+
+def _start(asked: Asked) -> str:
+    return say(
+        asked.language,
+        "Hello! Just write to me. For {span} I remember what we talked about, also when you come back later. "
+        "/help shows what else I can do.",
+        span=asked.max_age,
+    )
+
+
+def _help(asked: Asked) -> str:
+    return say(
+        asked.language,
+        "/new – end this conversation and begin a new one; /new and a text begins it with that text\n"
+        "/memory – what I remember\n"
+        "/forget all, /forget last, /forget and a text – forget everything, the newest entry, or every entry "
+        "that contains the text\n"
+        "/why – what my last answer was made of\n"
+        "/whoami – your id and your role\n"
+        "/help – this list",
+    )
+
+
+def _new(asked: Asked) -> str:
+    over = say(asked.language, "This conversation is over. Your next message begins a new one.")
+    if not asked.entries:
+        return f"{over} " + say(asked.language, "I remember nothing of earlier ones.")
+    return f"{over} " + say_n(
+        asked.language,
+        "I still remember {n} exchange of the last {span} and will be told of it again: /memory shows it, /forget all "
+        "removes it.",
+        "I still remember {n} exchanges of the last {span} and will be told of them again: /memory shows them, "
+        "/forget all removes them.",
+        len(asked.entries),
+        span=asked.max_age,
+    )
+
+
+def _forget(asked: Asked) -> str:
+    if asked.message.forgot is None:
+        return say(
+            asked.language,
+            "What shall I forget?\n/forget all – everything\n/forget last – the newest entry\n"
+            "/forget and a text – every entry that contains the text",
+        )
+    ended = say(asked.language, "The running conversation has ended too, so that nothing of it comes back.")
+    if asked.message.forgot == 0:
+        return say(asked.language, "I remembered nothing of that kind.") + f" {ended}"
+    gone = say_n(
+        asked.language, "I have forgotten {n} entry.", "I have forgotten {n} entries.", asked.message.forgot
+    )
+    return f"{gone} {ended}"
+
+
+def _whoami(asked: Asked) -> str:
+    message = asked.message
+    kind = say(asked.language, "group") if message.chat_kind == "group" else say(asked.language, "private")
+    return say(
+        asked.language,
+        "Your id: {user_id}\nYour role: {role}\nMemory store: {store}\nChat: {chat_id} ({kind})\nBot: {bot}",
+        user_id=message.user_id,
+        role=say(asked.language, ROLES[asked.role]),
+        store=message.store,
+        chat_id=message.chat_id,
+        kind=kind,
+        bot=message.bot,
+    )
+
+
+def _memory(asked: Asked) -> str:
+    return memory_text(asked.entries, asked.limits, asked.reader)
+
+
+def _why(asked: Asked) -> str:
+    return why_text(asked.answer, asked.entries, asked.limits, asked.reader)
+
+
+def _unknown(asked: Asked) -> str:
+    name = cut(asked.message.command, NAME_CHARS)
+    return say(asked.language, "I do not know /{name}. /help shows what I can do.", name=name)
+
+
+TEXTS: Mapping[str, Callable[[Asked], str]] = {
+    "start": _start,
+    "help": _help,
+    "new": _new,
+    "forget": _forget,
+    "whoami": _whoami,
+    "memory": _memory,
+    "why": _why,
+}
