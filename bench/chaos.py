@@ -268,7 +268,7 @@ async def write(redis: RedisPort, sent: Sent, faults: Faults, counts: Counts, dr
         "lanes out of order in memory": counts.misordered_in_memory,
         "healthy messages among the dead letters": dead, "lanes repaired by the sweep": swept,
     }  # fmt: skip
-    report.figures = dict(report.rows) | {"drain_s": drain_s}
+    report.figures = {str(what): count for what, count in report.rows} | {"drain_s": drain_s}
     return report
 
 

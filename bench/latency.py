@@ -13,12 +13,12 @@ BOT = "7001"
 LIMITS = {"KOI_TELEGRAM__MESSAGES_PER_SECOND": "100000", "KOI_TELEGRAM__CHAT_MESSAGES_PER_SECOND": "100000"}
 
 
-async def one(fake: FakeTelegram, user_id: int, text: str) -> float:
+async def one(fake: FakeTelegram, user_id: int, text: str, timeout_s: float = 90) -> float:
     """Milliseconds until the (first) reply to one message arrives."""
     before = len(fake.calls)
     fed_ms = fake.now() * 1000
     fake.say(BOT, user_id, text)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(timeout_s):
         while True:
             for call in fake.calls[before:]:
                 if call.delivered and call.fields["chat_id"] in {user_id, str(user_id)}:

@@ -91,6 +91,8 @@ class Stack:
 
     def __enter__(self) -> Self:
         self.folder = Path(tempfile.mkdtemp(prefix="koi-bench-"))
+        self.config = self.folder / "koi.toml"
+        self.config.touch()
         self.redis_port = free_port()
         self.valkey = self._add(
             "valkey",
@@ -119,12 +121,12 @@ class Stack:
 
     def koi(self, name: str, *arguments: str, **environment: str) -> Process:
         """A koi process, not started yet. Nothing of this shell's koi settings reaches it."""
-        command = [sys.executable, "-m", "cli", *arguments]
+        command = [str(Path(sys.executable).with_name("koi")), *arguments]
         url = f"redis://127.0.0.1:{self.redis_port}/0"
         return self._add(
             name,
             command,
-            {"REDIS_URL": url, "KOI_CONFIG": "/nonexistent/koi.toml"} | self.environment | environment,
+            {"REDIS_URL": url, "KOI_CONFIG": str(self.config)} | self.environment | environment,
         )
 
     def python(self, name: str, *arguments: str) -> Process:

@@ -27,7 +27,7 @@ class Account:
     def me(self, username: str) -> Me:
         """Who it is, now that its username is known."""
         bot_id = bot_id_of(self.token.get_secret_value())
-        return Me(bot_id, username, self.name or username, self.store, self.language)
+        return Me(bot_id, username, self.name or username or self.label, self.store, self.language)
 
 
 def accounts(settings: Settings) -> tuple[Account, ...]:

@@ -1,11 +1,14 @@
 """What `koi chat` does with an outbox: show each reply in every open window of its lane."""
 
+import asyncio
+
 import structlog
 
 from infra import keys
 from infra.redis_port import RedisPort
 from lanes.claim import Claim, Item
 from lanes.outcome import Commit, Done, HandBack, Outcome
+from lanes.worker import LaneLimits, LaneWorker
 from schemas.reply import Reply
 from schemas.wire import NewerVersion, NotReadable, load
 
@@ -13,6 +16,7 @@ log = structlog.get_logger()
 
 NOBODY_LISTENS_MS = 1_000
 NEWER_MS = 5_000
+SENDS_AT_ONCE = 10
 
 
 class LocalSender:
@@ -49,3 +53,14 @@ class LocalSender:
         """Never asked for by `run`; after many deaths in a row the replies are dropped."""
         log.warning("replies_dropped", job_id=claim.job_id, reason=reason)
         return Commit()
+
+
+async def serve_outbox(redis: RedisPort, bot_id: str, stop: asyncio.Event) -> None:
+    """Show the replies of this bot until `stop`; what is just being shown is finished."""
+    limits = LaneLimits(concurrency=SENDS_AT_ONCE)
+    worker = LaneWorker(redis, keys.outbox_queue(bot_id), LocalSender(redis), limits, name="chat")
+    async with asyncio.TaskGroup() as group:
+        serving = group.create_task(worker.serve())
+        await stop.wait()
+        worker.stop()
+        await serving

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from importlib import import_module
 
 from infra.clock import Clock
 from infra.redis_port import RedisPort
@@ -23,9 +24,8 @@ async def serve_bots(
     settings: Settings, redis: RedisPort, *, clock: Clock, stop: asyncio.Event, say: Callable[[str], None]
 ) -> None:
     """All bots of this process."""
-    from bot.main import serve  # noqa: PLC0415
-
-    await serve(settings, redis, clock=clock, stop=stop, say=say)
+    bot_main = await asyncio.to_thread(import_module, "bot.main")  # seconds, in which the worker goes on
+    await bot_main.serve(settings, redis, clock=clock, stop=stop, say=say)
 
 
 def has_token(settings: Settings) -> bool:

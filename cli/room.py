@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from redis.exceptions import RedisError
 
-from cli.local_sender import LocalSender
+from cli.local_sender import serve_outbox
 from cli.processes import serve_worker
 from cli.replies import Replies
 from cli.seat import Seat, message_from, push_of, seat_of
 from cli.signals import passed
 from cli.supervise import OnFailure, Part, supervise
-from infra import health, keys, people
+from infra import health, people
 from infra.clock import Clock
 from infra.forget import forget, meant
 from infra.outage import is_outage
@@ -22,12 +22,10 @@ from infra.redis import open_redis
 from infra.redis_port import RedisPort
 from infra.settings import Settings
 from lanes.ingest import ingest
-from lanes.worker import LaneLimits, LaneWorker
 from schemas.inbound import InboundMessage
 
 LOOK_FOR_WORKER_S = 1.0
 OUTAGE_PAUSE_S = 0.5
-SENDS_AT_ONCE = 10
 
 
 @dataclass
@@ -74,7 +72,7 @@ async def open_room(
         await room.replies.open()
         stop_worker, stop_sender = asyncio.Event(), asyncio.Event()
         worker = Part("worker", lambda: _work_while_nobody_does(settings, redis, clock, stop_worker))
-        sender = Part("outbox", lambda: _send_replies(redis, seat, stop_sender))
+        sender = Part("outbox", lambda: serve_outbox(redis, seat.bot_id, stop_sender))
         async with asyncio.TaskGroup() as group:
             working = group.create_task(supervise([worker], stop_worker, on_failure))
             group.create_task(supervise([sender], stop_sender, on_failure))
@@ -97,17 +95,6 @@ async def _work_while_nobody_does(
         if not await health.is_alive(redis, "worker"):
             await serve_worker(settings, redis, clock=clock, stop=stop)
         await passed(stop, LOOK_FOR_WORKER_S)
-
-
-async def _send_replies(redis: RedisPort, seat: Seat, stop: asyncio.Event) -> None:
-    worker = LaneWorker(
-        redis, keys.outbox_queue(seat.bot_id), LocalSender(redis), LaneLimits(concurrency=SENDS_AT_ONCE), name="chat"
-    )  # fmt: skip
-    async with asyncio.TaskGroup() as group:
-        serving = group.create_task(worker.serve())
-        await stop.wait()
-        worker.stop()
-        await serving
 
 
 async def _insist[T](step: Callable[[], Awaitable[T]]) -> T:

@@ -37,12 +37,16 @@ class Brains:
     """Each once, to be prepared and closed."""
 
 
-async def serve(settings: Settings, redis: RedisPort, *, clock: Clock, stop: asyncio.Event) -> None:
+async def serve(
+    settings: Settings, redis: RedisPort, *, clock: Clock, stop: asyncio.Event, brains: Brains | None = None
+) -> None:
     """Until `stop` is set: then running turns end (bounded wait) and the rest is handed back uncounted.
+
+    brains: who answers; None: whom the settings name.
 
     Raises: llm.errors.NotConfigured, OSError: a model or persona that the settings name is not there.
     """
-    brains = build_brains(settings)
+    brains = brains or build_brains(settings)
     services = build_services(settings, redis, clock, brains)
     name = health.this_process()
     worker = LaneWorker(redis, keys.inbox_queue(), TurnHandler(services), lane_limits(settings), name=name)

@@ -109,7 +109,10 @@ async def test_a_long_paste_is_held_for_its_rest(redis: RedisPort) -> None:  # C
     assert b"hold_until" in await redis.hgetall(keys.state(keys.inbox_job(LANE)))
 
 
-async def test_with_sentinel_nothing_is_safe_without_a_replica(redis: RedisPort) -> None:
+async def test_with_sentinel_nothing_is_safe_without_a_replica(
+    redis: RedisPort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.intake.REPLICA_WAIT_MS", 1)
     sentinel = OWNED.model_copy(update={"redis_url": "redis+sentinel://a,b/main"})
 
     taken = await intake_of(redis, sentinel).take([update(10)])
