@@ -44,22 +44,21 @@ class Demo:
     async def play(self) -> None:
         """Start all processes, then one act after the other."""
         stage = self.stage
-        victim, today, later, tomorrow = await asyncio.gather(
-            stage.worker(stalls=True), stage.worker(),
-            stage.worker(ahead_s=MINUTES_50), stage.worker(ahead_s=HOURS_25),
-        )  # fmt: skip
+        victim, heir = await stage.worker(stalls=True), await stage.worker()
+        await victim.heard("ready")
+        in_an_hour = await stage.worker(ahead_s=MINUTES_50)
+        tomorrow = await stage.worker(ahead_s=HOURS_25)
         async with AsyncExitStack() as talks:
             home, work = [await talks.enter_async_context(stage.talk(bot)) for bot in ("Home", "Work")]
-            await self.survives(home, victim, today)
-            await today.end()
-            await self.remembers(home, later)
+            await self.survives(home, victim, heir)
+            await heir.end()
+            await self.remembers(home, in_an_hour)
             await self.is_known_to(work)
-            await later.end()
+            await in_an_hour.end()
             await self.forgets(home, tomorrow)
 
     async def survives(self, talk: Talk, victim: DemoWorker, heir: DemoWorker) -> None:
         """A worker is killed in the middle of a turn; the answer still comes."""
-        await victim.heard("ready")
         victim.go()
         message_id = await self.person(talk, say(self.language, ASKS), 0)
         await victim.heard("asked")
@@ -69,9 +68,9 @@ class Demo:
         await heir.heard("ready")
         heir.go()
         reply = await self.bot(talk, message_id)
+        seconds = f"{time.monotonic() - began:.1f}"
         self.event(say(
-            self.language, "process {pid} took over and answered after {seconds} s",
-            pid=heir.pid, seconds=f"{time.monotonic() - began:.1f}",
+            self.language, "process {pid} took over and answered after {seconds} s", pid=heir.pid, seconds=seconds
         ))  # fmt: skip
         survived = killed_by == -signal.SIGKILL and TRACKING in reply.text and not reply.failed
         self.claim(say(self.language, "survives kill −9"), survived)

@@ -70,3 +70,7 @@ def run(arguments: Sequence[str]) -> int:
 def main() -> None:
     """The entry point of pyproject.toml."""
     sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

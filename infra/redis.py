@@ -145,16 +145,17 @@ async def _client(url: str, client_name: str, where: str) -> AsyncGenerator[Redi
 def _through_sentinel(url: str, options: Mapping[str, Any]) -> tuple[Any, list[Any]]:
     """A client of whoever is master, and the clients of the sentinels that it asks."""
     address = parse_sentinel(url)
-    asking = {"socket_timeout": CONNECT_S, "socket_connect_timeout": CONNECT_S, "ssl": address.tls}
-    asking |= {"username": address.sentinel_username, "password": address.sentinel_password}
-    sentinel = Sentinel(address.hosts, sentinel_kwargs=asking)
+    tls = {"ssl": True, "ssl_ca_certs": address.ca_file} if address.tls else {}
+    asking = {"username": address.sentinel_username, "password": address.sentinel_password}
+    limits = {"socket_timeout": CONNECT_S, "socket_connect_timeout": CONNECT_S}
+    sentinel = Sentinel(address.hosts, sentinel_kwargs={**asking, **limits, **tls})
     client = sentinel.master_for(
         address.master,
         redis_class=ArqRedis,
         db=address.db,
         username=address.username,
         password=address.password,
-        ssl=address.tls,
+        **tls,
         **options,
     )
     return client, cast("list[Any]", sentinel.sentinels)

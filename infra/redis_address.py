@@ -8,9 +8,10 @@ SENTINEL_PORT = 26379
 
 @dataclass(frozen=True, slots=True)
 class SentinelAddress:
-    """`redis+sentinel://[user:password@]host[:port][,host[:port]…]/master[/db][?sentinel_password=…]`.
+    """`redis+sentinel://[user:password@]host[:port][,host[:port]…]/master[/db][?option=…]`.
 
-    `rediss+sentinel://` uses TLS to the sentinels and to Redis.
+    Options: sentinel_username, sentinel_password, ssl_ca_certs. `rediss+sentinel://` uses TLS to the sentinels and to
+    Redis.
     """
 
     hosts: tuple[tuple[str, int], ...]
@@ -21,6 +22,8 @@ class SentinelAddress:
     tls: bool
     sentinel_username: str | None
     sentinel_password: str | None
+    ca_file: str | None
+    """Who signed their certificates; None: those that this machine trusts."""
 
 
 def is_sentinel_url(url: str) -> bool:
@@ -50,6 +53,7 @@ def parse_sentinel(url: str) -> SentinelAddress:
         tls=parts.scheme.startswith("rediss"),
         sentinel_username=query.get("sentinel_username", [None])[0],
         sentinel_password=query.get("sentinel_password", [None])[0],
+        ca_file=query.get("ssl_ca_certs", [None])[0],
     )
 
 

@@ -72,8 +72,11 @@ async def test_stop_ends_the_pause_before_the_next_start() -> None:
     async def fails() -> None:
         raise RuntimeError
 
+    def stops(_part: str, _fault: Exception | None, _pause_s: float) -> None:
+        stop.set()
+
     async with asyncio.timeout(5):
-        await supervise([Part("fails", fails)], stop, lambda *_: stop.set(), pause_s=lambda _: 3600)
+        await supervise([Part("fails", fails)], stop, stops, pause_s=lambda _: 3600)
 
 
 def test_the_pause_doubles_up_to_a_minute() -> None:

@@ -15,6 +15,7 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
+import infra.redis
 from infra.redis import BadRedis, is_sentinel, open_redis, problem_of
 from infra.redis_address import SentinelAddress, parse_sentinel
 from infra.redis_port import RedisPort
@@ -65,10 +66,14 @@ def certificate(folder: Path) -> Path:
     return file
 
 
-async def test_tls_is_used_and_the_certificate_checked(tcp_port: int, certificate: Path) -> None:
+def tls_server(certificate: Path) -> ssl.SSLContext:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificate)
-    async with Relay(tcp_port, tls=context) as port:
+    return context
+
+
+async def test_tls_is_used_and_the_certificate_checked(tcp_port: int, certificate: Path) -> None:
+    async with Relay(tcp_port, tls=tls_server(certificate)) as port:
         trusting = Settings(redis_url=f"rediss://localhost:{port}/0?ssl_ca_certs={certificate}.crt")
         async with open_redis(trusting, name="bot") as client:
             await client.set("a", "1")
@@ -127,6 +132,18 @@ async def test_sentinel_leads_to_the_master_also_after_a_failover(folder: Path) 
             assert (await client.info("server"))["tcp_port"] == replica_port
 
 
+async def test_sentinels_are_asked_over_tls_and_so_is_their_master(
+    folder: Path, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(infra.redis, "CONNECT_S", 0.5)
+    async with sentinel_world(folder) as (port, _, _), Relay(port, tls=tls_server(certificate)) as relay_port:
+        url = f"rediss+sentinel://localhost:{relay_port}/koi?ssl_ca_certs={certificate}.crt"
+        # The sentinel was understood; its master speaks no TLS, so the handshake with that one does not end
+        with pytest.raises(BadRedis, match="cannot be reached: Timeout connecting to server"):
+            async with open_redis(Settings(redis_url=url), name="bot", patience_s=0):
+                pytest.fail("it spoke plainly")
+
+
 async def test_a_sentinel_that_knows_no_such_master_is_told(folder: Path) -> None:
     async with sentinel_world(folder) as (port, _, _):
         with pytest.raises(BadRedis, match="leads to no sentinel that knows a master of this name"):
@@ -141,15 +158,15 @@ async def test_a_sentinel_that_knows_no_such_master_is_told(folder: Path) -> Non
     [
         (
             "redis+sentinel://h1,h2:26380/home",
-            SentinelAddress((("h1", 26379), ("h2", 26380)), "home", 0, None, None, False, None, None),
+            SentinelAddress((("h1", 26379), ("h2", 26380)), "home", 0, None, None, False, None, None, None),
         ),
         (
-            "rediss+sentinel://jo:p%40ss@[::1]:1/home/3?sentinel_password=x",
-            SentinelAddress((("::1", 1),), "home", 3, "jo", "p@ss", True, None, "x"),
+            "rediss+sentinel://jo:p%40ss@[::1]:1/home/3?sentinel_password=x&ssl_ca_certs=/ca",
+            SentinelAddress((("::1", 1),), "home", 3, "jo", "p@ss", True, None, "x", "/ca"),
         ),
         (
             "redis+sentinel://:pw@h/home",
-            SentinelAddress((("h", 26379),), "home", 0, None, "pw", False, None, None),
+            SentinelAddress((("h", 26379),), "home", 0, None, "pw", False, None, None, None),
         ),
     ],
     ids=["plain", "all", "password"],
