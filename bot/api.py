@@ -1,7 +1,7 @@
-"""One bot's door to the Bot API: aiogram, with a lean way for the calls that make up nearly all traffic.
+"""One bot's door to the Bot API: aiogram's client and errors, with a lean way for the calls that make up nearly all traffic.
 
 aiogram builds a form out of a model with 20 fields and parses the message that Telegram sends back; a sendMessage costs
-0.85 ms of CPU that way. `LeanMethod`s go as JSON and come back as plain values; every error is aiogram's own.
+twice the CPU that way. `send`, `poll` and `typing` go as JSON and come back as plain values.
 """
 
 import json
@@ -19,15 +19,18 @@ from aiogram.utils.token import TokenValidationError
 from aiohttp import ClientError, ClientTimeout
 from yarl import URL
 
-JSON_HEADERS = {"Content-Type": "application/json"}
 ALLOWED = ("message",)
 """Kinds of updates that we ask for."""
+JSON_HEADERS = {"Content-Type": "application/json"}
 CONNECT_S = 10
-SEND_S = 20
+SEND = ClientTimeout(total=20, sock_connect=CONNECT_S)
 """After it nobody knows whether the message was sent."""
-ACTION_S = 5
+TYPING = ClientTimeout(total=5)
 POLL_S = 25
 """How long Telegram may hold a getUpdates back when nothing arrives."""
+POLL = ClientTimeout(total=POLL_S + 10, sock_connect=CONNECT_S)
+
+type Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,108 +48,106 @@ class Me:
     """Spoken with people whose Telegram names no language."""
 
 
-class LeanMethod(TelegramMethod[Any]):
-    """A call whose fields are plain JSON values and whose result is not parsed."""
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What aiogram's errors say they are about."""
 
-    __returning__ = Any
-    timeout_s: ClassVar[float]
+    __api_method__: ClassVar[str] = ""
+    __returning__: ClassVar[Any] = Any
 
-    def payload(self) -> dict[str, Any]:
-        raise NotImplementedError
-
-
-class Send(LeanMethod):
-    """sendMessage. Gives Telegram's message as a dict."""
-
-    __api_method__ = "sendMessage"
-    timeout_s = SEND_S
-
-    chat_id: int
-    text: str
-    entities: list[dict[str, Any]]
-    topic_id: int = 0
-    """0: none, or General; then no thread is named (Telegram refuses General's)."""
-
-    def payload(self) -> dict[str, Any]:
-        fields: dict[str, Any] = {"chat_id": self.chat_id, "text": self.text}
-        if self.entities:
-            fields["entities"] = self.entities
-        if self.topic_id:
-            fields["message_thread_id"] = self.topic_id
-        return fields
+    chat_id: int | None = None
 
 
-class Action(LeanMethod):
-    """sendChatAction: "typing…" for about five seconds."""
-
-    __api_method__ = "sendChatAction"
-    timeout_s = ACTION_S
-
-    chat_id: int
-    topic_id: int = 0
-
-    def payload(self) -> dict[str, Any]:
-        fields: dict[str, Any] = {"chat_id": self.chat_id, "action": "typing"}
-        if self.topic_id:
-            fields["message_thread_id"] = self.topic_id
-        return fields
-
-
-class Poll(LeanMethod):
-    """getUpdates. Gives updates as dicts, so that one which aiogram cannot read harms no other."""
-
-    __api_method__ = "getUpdates"
-    timeout_s = POLL_S + CONNECT_S
-
-    offset: int = 0
-    """0: from the first one that was not confirmed."""
-    wait_s: int = POLL_S
-
-    def payload(self) -> dict[str, Any]:
-        fields: dict[str, Any] = {"timeout": self.wait_s, "limit": 100, "allowed_updates": ALLOWED}
-        if self.offset:
-            fields["offset"] = self.offset
-        return fields
-
-
-class LeanSession(AiohttpSession):
-    """aiogram's session; `LeanMethod`s take the short way."""
-
-    async def make_request(
-        self,
-        bot: Bot,
-        method: TelegramMethod[Any],
-        timeout: int | None = None,  # noqa: ASYNC109 — aiogram's signature
-    ) -> Any:
-        """Raises: aiogram's errors; what broke the connection is the `__cause__` of a TelegramNetworkError."""
-        if not isinstance(method, LeanMethod):
-            return await super().make_request(bot, method, timeout)
-        http = await self.create_session()
-        try:
-            async with http.post(
-                URL(self.api.api_url(bot.token, method.__api_method__), encoded=True),
-                data=orjson.dumps(method.payload()),
-                headers=JSON_HEADERS,
-                timeout=ClientTimeout(total=method.timeout_s, sock_connect=CONNECT_S),
-            ) as response:
-                content = await response.read()
-        except TimeoutError as error:
-            raise TelegramNetworkError(method=method, message="no answer in time") from error
-        except ClientError as error:
-            raise TelegramNetworkError(method=method, message=type(error).__name__) from error
-        if response.status == HTTPStatus.OK:
-            answer: Any = _read(content)
-            if answer.get("ok") is True:
-                return answer.get("result")
-        return self.check_response(bot, method, response.status, content.decode(errors="replace")).result
-
+class _Session(AiohttpSession):
     async def close(self) -> None:
         """Without aiogram's quarter of a second: aiohttp waits for its TLS connections itself."""
         if self._session is not None and not self._session.closed:
             await self._session.close()
 
 
-def _read(content: bytes) -> dict[str, Any]:
+class BotApi:
+    """All that koi asks of Telegram for one bot. Every call raises aiogram's errors (bot.faults tells them apart); what
+    broke the connection is the `__cause__` of a TelegramNetworkError.
+    """
+
+    def __init__(self, token: str, api_base: str) -> None:
+        """Raises: ValueError: not a token: digits, a colon, letters."""
+        self._session = _Session(api=TelegramAPIServer.from_base(api_base))
+        try:
+            self._bot = Bot(token, session=self._session)
+        except TokenValidationError as error:
+            raise ValueError("not a bot token: it must be digits, a colon and letters") from error
+        self.bot_id = bot_id_of(token)
+        self._urls = {
+            method: URL(self._session.api.api_url(token, method), encoded=True)
+            for method in ("sendMessage", "sendChatAction", "getUpdates")
+        }
+
+    async def close(self) -> None:
+        await self._session.close()
+
+    async def send(self, chat_id: int, text: str, entities: list[Json], topic_id: int = 0) -> None:
+        """sendMessage. topic_id 0: none, or General; then no thread is named (Telegram refuses General's)."""
+        fields: Json = {"chat_id": chat_id, "text": text}
+        if entities:
+            fields["entities"] = entities
+        if topic_id:
+            fields["message_thread_id"] = topic_id
+        await self._lean("sendMessage", fields, SEND)
+
+    async def typing(self, chat_id: int, topic_id: int = 0) -> None:
+        """sendChatAction: "typing…" for about five seconds."""
+        fields: Json = {"chat_id": chat_id, "action": "typing"}
+        if topic_id:
+            fields["message_thread_id"] = topic_id
+        await self._lean("sendChatAction", fields, TYPING)
+
+    async def poll(self, offset: int = 0) -> list[Json]:
+        """getUpdates: confirms what is before `offset`, waits for more. 0: from the first that was not confirmed.
+
+        Updates are plain dicts, so that one which aiogram cannot read harms no other.
+        """
+        fields: Json = {"timeout": POLL_S, "limit": 100, "allowed_updates": ALLOWED}
+        if offset:
+            fields["offset"] = offset
+        return await self._lean("getUpdates", fields, POLL)
+
+    async def username(self) -> str:
+        """getMe: proves that the token is good."""
+        return (await self._bot.get_me()).username or ""
+
+    async def stop_webhook(self) -> None:
+        """deleteWebhook; keeps what waits."""
+        await self._bot.delete_webhook()
+
+    async def start_webhook(self, url: str, secret: str) -> None:
+        """setWebhook, one connection, so that order holds."""
+        await self._bot.set_webhook(
+            url, secret_token=secret, max_connections=1, allowed_updates=list(ALLOWED)
+        )
+
+    async def _lean(self, method: str, fields: Json, timeout: ClientTimeout) -> Any:  # noqa: ASYNC109 — aiohttp's limits
+        http = await self._session.create_session()
+        call = cast("TelegramMethod[Any]", _Call(fields.get("chat_id")))
+        try:
+            async with http.post(
+                self._urls[method], data=orjson.dumps(fields), headers=JSON_HEADERS, timeout=timeout
+            ) as response:
+                content = await response.read()
+        except TimeoutError as error:
+            raise TelegramNetworkError(method=call, message="no answer in time") from error
+        except ClientError as error:
+            raise TelegramNetworkError(method=call, message=type(error).__name__) from error
+        if response.status == HTTPStatus.OK:
+            answer = _read(content)
+            if answer.get("ok") is True:
+                return answer.get("result")
+        return self._session.check_response(
+            self._bot, call, response.status, content.decode(errors="replace")
+        ).result
+
+
+def _read(content: bytes) -> Json:
     """A JSON object.
 
     Raises: ClientDecodeError: not a JSON object.
@@ -157,7 +158,7 @@ def _read(content: bytes) -> dict[str, Any]:
         raise ClientDecodeError("not JSON", error, content[:100]) from error
     if not isinstance(answer, dict):
         raise ClientDecodeError("not an object", TypeError(), content[:100])
-    return cast("dict[str, Any]", answer)
+    return cast("Json", answer)
 
 
 def parse(content: bytes) -> Any:
@@ -170,17 +171,6 @@ def parse(content: bytes) -> Any:
         return orjson.loads(content)
     except orjson.JSONDecodeError:
         return json.loads(content)
-
-
-def open_bot(token: str, api_base: str) -> Bot:
-    """A client for one token; close it with `await bot.session.close()`.
-
-    Raises: ValueError: not a token: digits, a colon, letters.
-    """
-    try:
-        return Bot(token, session=LeanSession(api=TelegramAPIServer.from_base(api_base)))
-    except TokenValidationError as error:
-        raise ValueError("not a bot token: it must be digits, a colon and letters") from error
 
 
 def bot_id_of(token: str) -> str:

@@ -4,11 +4,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import structlog
-from aiogram import Bot
 from aiogram.exceptions import AiogramError
 from redis.exceptions import RedisError
 
-from bot.api import Action
+from bot.api import BotApi
 from infra import keys
 from infra.redis_port import RedisPort
 
@@ -20,7 +19,7 @@ AWAY_S = 1.0
 
 
 async def show_typing(
-    redis: RedisPort, bot: Bot, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    redis: RedisPort, api: BotApi, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 ) -> None:
     """Follow keys.typing_channel (`chat:topic`), for ever; lives through any outage."""
     async with asyncio.TaskGroup() as group:
@@ -28,12 +27,12 @@ async def show_typing(
         while True:
             pubsub = redis.pubsub()
             try:
-                await pubsub.subscribe(keys.typing_channel(str(bot.id)))
+                await pubsub.subscribe(keys.typing_channel(api.bot_id))
                 while True:
                     heard = await pubsub.get_message(ignore_subscribe_messages=True, timeout=None)
                     if heard is None or len(running) >= AT_ONCE:
                         continue
-                    task = group.create_task(_show(bot, heard["data"].decode()))
+                    task = group.create_task(_show(api, heard["data"].decode()))
                     running.add(task)
                     task.add_done_callback(running.discard)
             except RedisError:
@@ -42,9 +41,9 @@ async def show_typing(
                 await pubsub.aclose()
 
 
-async def _show(bot: Bot, place: str) -> None:
+async def _show(api: BotApi, place: str) -> None:
     chat_id, _, topic_id = place.rpartition(":")
     try:
-        await bot(Action(chat_id=int(chat_id), topic_id=int(topic_id)))
+        await api.typing(int(chat_id), int(topic_id))
     except (AiogramError, ValueError) as error:
         log.debug("typing_not_shown", error=type(error).__name__)

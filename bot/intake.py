@@ -58,7 +58,6 @@ class Intake:
         """keeps_offset: store the next update id with the batch (long polling)."""
         self._redis = redis
         self._keeps_offset = keeps_offset
-        self._forgot: dict[str, int | None] = {}
         self._me = me
         self._door = door
         self._debounce_ms = ms(settings.turn.debounce)
@@ -87,17 +86,10 @@ class Intake:
                 if stored.error:
                     return stored
                 batch = _Batch()
-                message = await self._forget(message, what)
+                forgot = await forget(self._redis, message.owner, what, claim=message.id)
+                message = message.model_copy(update={"forgot": forgot})
             batch.add(update_id, (push_of(message, hold_ms),))
-        stored = await self._store(batch)
-        self._forgot.clear()
-        return stored
-
-    async def _forget(self, message: InboundMessage, what: str) -> InboundMessage:
-        """Once, also if the batch has to be taken again because it could not be stored."""
-        if message.id not in self._forgot:
-            self._forgot[message.id] = await forget(self._redis, message.owner, what, claim=message.id)
-        return message.model_copy(update={"forgot": self._forgot[message.id]})
+        return await self._store(batch)
 
     async def _store(self, batch: _Batch) -> Taken:
         if batch.next_update_id == 0:

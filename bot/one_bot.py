@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import structlog
-from aiogram import Bot
 from redis.exceptions import RedisError
 
 from bot.account import Account
 from bot.admit import Door
-from bot.api import ALLOWED, Me, open_bot
+from bot.api import BotApi, Me
 from bot.chat_action import show_typing
 from bot.console import Console
 from bot.insist import TokenRefused, insist
@@ -69,23 +68,23 @@ class OneBot:
     async def _live(self) -> None:
         """Raises: TokenRefused."""
         try:
-            bot = open_bot(self._account.token.get_secret_value(), self._shared.settings.telegram_api_base)
+            api = BotApi(self._account.token.get_secret_value(), self._shared.settings.telegram_api_base)
         except ValueError as error:
             raise TokenRefused from error
         try:
-            me = await unless(self._shared.stop, self._introduced(bot))
+            me = await unless(self._shared.stop, self._introduced(api))
             if me is not None:
-                await self._serve(bot, me)
+                await self._serve(api, me)
         finally:
-            await bot.session.close()
+            await api.close()
 
-    async def _introduced(self, bot: Bot) -> Me:
+    async def _introduced(self, api: BotApi) -> Me:
         """Who the bot is, by getMe; shows the pairing code as long as koi has no owner.
 
         Raises: TokenRefused.
         """
-        user = await insist(bot.get_me, self._console, asyncio.sleep)
-        me = self._account.me(user.username or "")
+        username = await insist(api.username, self._console, asyncio.sleep)
+        me = self._account.me(username)
         self._console.bot = me.name
         while True:
             try:
@@ -99,7 +98,7 @@ class OneBot:
             self._console.pairing(me.username, code)
         return me
 
-    async def _serve(self, bot: Bot, me: Me) -> None:
+    async def _serve(self, api: BotApi, me: Me) -> None:
         """Receive, send and type until stop, or until receiving ends; then send what is being sent.
 
         Raises: TokenRefused; whatever crashed receiving.
@@ -110,45 +109,43 @@ class OneBot:
         worker = LaneWorker(
             shared.redis,
             keys.outbox_queue(me.bot_id),
-            Sender(shared.redis, bot, me, limiter, shared.people, shared.clock),
+            Sender(shared.redis, api, me, limiter, shared.people, shared.clock),
             LaneLimits(lease_ms=ms(queue.lease), concurrency=queue.concurrency, per_turn=1),
             name=f"out-{me.bot_id}",
         )
         log.info("bot_up", bot=me.name, username=me.username, webhook=shared.webhook is not None)
         async with asyncio.TaskGroup() as group:
             group.create_task(worker.serve())
-            typing = group.create_task(show_typing(shared.redis, bot))
-            failure = await unless(shared.stop, self._received(bot, me))
+            typing = group.create_task(show_typing(shared.redis, api))
+            failure = await unless(shared.stop, self._received(api, me))
             typing.cancel()
             worker.stop()
         log.info("bot_down", bot=me.name)
         if failure is not None:
             raise failure
 
-    async def _received(self, bot: Bot, me: Me) -> Exception:
+    async def _received(self, api: BotApi, me: Me) -> Exception:
         """Receive for ever; gives what ended it, so that sending can end in peace first."""
         shared = self._shared
         intake = Intake(shared.redis, shared.settings, me, shared.door, keeps_offset=shared.webhook is None)
         try:
             if shared.webhook is None:
-                await Poller(shared.redis, bot, intake, self._console, shared.clock).run()
+                await Poller(shared.redis, api, intake, self._console, shared.clock).run()
             else:
-                await self._posted(shared.webhook, bot, me, intake)
+                await self._posted(shared.webhook, api, me, intake)
         except Exception as error:  # noqa: BLE001 — raised again when sending has ended
             return error
         raise AssertionError("receiving never ends by itself")
 
-    async def _posted(self, webhook: Webhook, bot: Bot, me: Me, intake: Intake) -> None:
+    async def _posted(self, webhook: Webhook, api: BotApi, me: Me, intake: Intake) -> None:
         """Have Telegram post this bot's updates to us, one at a time."""
         settings = self._shared.settings
         webhook.intakes[me.bot_id] = intake
         try:
             await insist(
-                lambda: bot.set_webhook(
+                lambda: api.start_webhook(
                     f"{settings.telegram_webhook_url.rstrip('/')}/tg/{me.bot_id}",
-                    secret_token=settings.telegram_webhook_secret.get_secret_value(),
-                    max_connections=1,
-                    allowed_updates=list(ALLOWED),
+                    settings.telegram_webhook_secret.get_secret_value(),
                 ),
                 self._console,
                 asyncio.sleep,

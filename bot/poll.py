@@ -4,10 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NoReturn, Protocol
 
-from aiogram import Bot
 from redis.exceptions import RedisError
 
-from bot.api import Poll
+from bot.api import BotApi, Json
 from bot.console import Console
 from bot.insist import insist
 from bot.intake import Taken
@@ -33,7 +32,7 @@ class Poller:
     def __init__(
         self,
         redis: RedisPort,
-        bot: Bot,
+        api: BotApi,
         intake: Taker,
         console: Console,
         clock: Clock,
@@ -41,8 +40,7 @@ class Poller:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._redis = redis
-        self._bot = bot
-        self._bot_id = str(bot.id)
+        self._api = api
         self._intake = intake
         self._console = console
         self._clock = clock
@@ -54,12 +52,10 @@ class Poller:
         Raises: TokenRefused.
         """
         offset = await self._stored_offset()
-        await insist(self._bot.delete_webhook, self._console, self._sleep)
+        await insist(self._api.stop_webhook, self._console, self._sleep)
         heard_ms = self._clock()
         while True:
-            updates: list[dict[str, Any]] = await insist(
-                lambda at=offset: self._bot(Poll(offset=at)), self._console, self._sleep
-            )
+            updates = await insist(lambda at=offset: self._api.poll(at), self._console, self._sleep)
             now_ms = self._clock()
             if updates:
                 offset, heard_ms = await self._take(updates, offset), now_ms
@@ -70,14 +66,14 @@ class Poller:
         """Where the last process stopped; 0: wherever Telegram is."""
         while True:
             try:
-                stored = int(await self._redis.get(keys.offset(self._bot_id)) or 0)
+                stored = int(await self._redis.get(keys.offset(self._api.bot_id)) or 0)
             except RedisError as error:
                 await self._sleep(self._console.redis_away(error))
             else:
                 self._console.redis_back()
                 return stored
 
-    async def _take(self, updates: list[dict[str, Any]], offset: int) -> int:
+    async def _take(self, updates: list[Json], offset: int) -> int:
         """Store a batch, however long it takes; gives the offset that confirms what is safe."""
         while True:
             try:

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import assert_never
 
 import structlog
-from aiogram import Bot
 from aiogram.exceptions import AiogramError
 
-from bot.api import Me, Send
+from bot.api import BotApi, Me
 from bot.dead import dead_effects, dead_notice, left_notice
 from bot.faults import (
     BadEntities,
@@ -62,10 +61,10 @@ class Sender:
     """Handler of one bot's outbox. Its LaneWorker takes one reply per turn (`per_turn=1`)."""
 
     def __init__(
-        self, redis: RedisPort, bot: Bot, me: Me, limiter: Limiter, people: PeopleCache, clock: Clock
+        self, redis: RedisPort, api: BotApi, me: Me, limiter: Limiter, people: PeopleCache, clock: Clock
     ) -> None:
         self._redis = redis
-        self._bot = bot
+        self._api = api
         self._me = me
         self._limiter = limiter
         self._people = people
@@ -119,9 +118,8 @@ class Sender:
 
     async def _call(self, reply: Reply, part: KeptPart, *, formatted: bool) -> Fault | None:
         entities = list(part.entities) if formatted else []
-        send = Send(chat_id=int(reply.chat_id), text=part.text, entities=entities, topic_id=reply.topic_id)
         try:
-            await self._bot(send)
+            await self._api.send(int(reply.chat_id), part.text, entities, reply.topic_id)
         except AiogramError as error:
             return fault_of(error)
         return None

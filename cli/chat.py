@@ -14,9 +14,10 @@ from rich.text import Text
 from cli.environment import koi_settings
 from cli.faults import innermost
 from cli.live_log import log_quiet
+from cli.screen import Screen
 from cli.seat import BOT_NAME, NAME, OWNER_NAME
 from cli.signals import stop_on_signals
-from cli.terminal import piped_lines
+from cli.terminal import PipedLines
 from cli.texts import say
 from infra.clock import system_clock
 from infra.settings import Settings
@@ -24,6 +25,7 @@ from workers.times import span
 
 if TYPE_CHECKING:
     from cli.room import Room
+    from cli.supervise import OnFailure
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +68,19 @@ async def _talk(settings: Settings, person: Person) -> int:
     for line in greeting(settings, person):
         console.print(line)
     console.print()
-    async with _room(settings, person) as (room, stop):
-        from cli.conversation import Conversation  # noqa: PLC0415 — after the first words
-        from cli.screen import Screen  # noqa: PLC0415
+    screen = Screen(console)
 
-        conversation = Conversation(room, Screen(console), stop)
+    def complain(part: str, fault: Exception | None, pause_s: float) -> None:
+        screen.above(failure_line(part, fault, pause_s))
+
+    async with _room(settings, person, complain) as (room, stop):
+        from cli.conversation import Conversation  # noqa: PLC0415 — after the first words
+
+        conversation = Conversation(room, screen, stop)
         await conversation.run(sys.stdin)
         if conversation.waiting:
-            console.print(
-                say(settings.language, "Your last message is kept, and answered next time."), style="dim"
+            screen.above(
+                Text(say(settings.language, "Your last message is kept, and answered next time."), "dim")
             )
     return 0
 
@@ -82,7 +88,7 @@ async def _talk(settings: Settings, person: Person) -> int:
 async def _once(settings: Settings, person: Person, text: str, *, as_json: bool) -> int:
     from cli.once import ask, patience_s, printed  # noqa: PLC0415
 
-    async with _room(settings, person) as (room, stop):
+    async with _room(settings, person, _complain) as (room, stop):
         reply = await ask(room, text, patience_s=patience_s(settings), stop=stop)
         return printed(reply, as_json=as_json)
 
@@ -92,23 +98,31 @@ async def _answer_lines(settings: Settings, person: Person) -> int:
     from cli.once import ask, patience_s, printed  # noqa: PLC0415
 
     code = 0
-    async with _room(settings, person) as (room, stop):
-        async for line in piped_lines():
+    async with _room(settings, person, _complain) as (room, stop), asyncio.TaskGroup() as group:
+        lines = PipedLines()
+        ending = group.create_task(_end_with(stop, lines))
+        async for line in lines:
             if line.strip():
                 reply = await ask(room, line, patience_s=patience_s(settings), stop=stop)
                 code = max(code, printed(reply, as_json=False))
-            if stop.is_set():
-                break
+        ending.cancel()
     return code
 
 
+async def _end_with(stop: asyncio.Event, lines: PipedLines) -> None:
+    await stop.wait()
+    lines.end()
+
+
 @asynccontextmanager
-async def _room(settings: Settings, person: Person) -> AsyncGenerator[tuple["Room", asyncio.Event]]:
+async def _room(
+    settings: Settings, person: Person, on_failure: "OnFailure"
+) -> AsyncGenerator[tuple["Room", asyncio.Event]]:
     from cli.room import open_room  # noqa: PLC0415
 
     with stop_on_signals() as stop:
         async with open_room(
-            settings, user=person.user, bot=person.bot, clock=system_clock(), on_failure=_complain
+            settings, user=person.user, bot=person.bot, clock=system_clock(), on_failure=on_failure
         ) as room:
             yield room, stop
 
@@ -145,6 +159,11 @@ def greeting(settings: Settings, person: Person) -> list[Text]:
     return lines
 
 
-def _complain(part: str, fault: Exception | None, pause_s: float) -> None:
+def failure_line(part: str, fault: Exception | None, pause_s: float) -> Text:
+    """One line about a part that failed."""
     why = type(innermost(fault)).__name__ if fault else "it ended by itself"
-    click.echo(f"koi: {part} failed ({why}); again in {pause_s:.0f} s", err=True)
+    return Text(f"koi: {part} failed ({why}); it starts again in {pause_s:.0f} s", "red")
+
+
+def _complain(part: str, fault: Exception | None, pause_s: float) -> None:
+    click.echo(failure_line(part, fault, pause_s).plain, err=True)

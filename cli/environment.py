@@ -5,6 +5,16 @@ import os
 from infra.settings import Settings, load_settings
 
 
-def koi_settings() -> Settings:
-    """Raises: BadSetting."""
-    return load_settings(os.environ)
+def koi_settings(*, speaks: bool = False) -> Settings:
+    """speaks: the process speaks for the bots, so their tokens must be there.
+
+    Raises: BadSetting.
+    """
+    return load_settings(os.environ, speaks=speaks)
+
+
+def patience_s(settings: Settings) -> float:
+    """How long somebody who waits at a terminal may be kept waiting for a Redis that does not answer. The embedded one
+    may first have to start.
+    """
+    return 5.0 if settings.redis_url else 30.0

@@ -32,7 +32,7 @@ def ended_by(error: BaseException) -> int:
                 os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
             )  # nobody reads: no complaint at exit
             return FAILED
-        case Exception() as fault if _is_bad_setting(fault):
+        case fault if _is_configuration(fault):
             click.echo(f"koi: {fault}", err=True)
             return BAD_CONFIGURATION
         case fault:
@@ -48,6 +48,11 @@ def innermost(error: BaseException) -> BaseException:
     return error
 
 
-def _is_bad_setting(error: Exception) -> bool:
-    settings = sys.modules.get("infra.settings")  # not loaded: then it is none of its errors
-    return settings is not None and isinstance(error, settings.BadSetting)
+def _is_configuration(error: BaseException) -> bool:
+    """A setting is wrong, or names a Redis that cannot be used. Asked without importing what was not imported yet."""
+    kinds = (("infra.settings", "BadSetting"), ("infra.valkey", "BadRedis"))
+    return any(
+        isinstance(error, getattr(sys.modules[module], name))
+        for module, name in kinds
+        if module in sys.modules
+    )

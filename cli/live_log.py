@@ -14,6 +14,8 @@ LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "quiet": logging.CRITICA
 SIGNS = {"debug": (" ", "dim"), "info": ("·", ""), "warning": ("!", "yellow"), "error": ("✗", "red")}
 NOT_SHOWN = {"event", "level", "time", "turn_id", "reply_id", "bot_id", "name", "username", "calls"}
 """Fields that say nothing to a person, or stand elsewhere in the line."""
+USUAL = {("ending", "complete"), ("messages", "1"), ("parts", "1")}
+"""Values that say "as always"."""
 EVENT_COLUMNS = 22
 
 
@@ -30,14 +32,15 @@ class LiveLines:
 
 
 def line_of(event: Mapping[str, Any]) -> Text:
-    """ "14:02:11 · turn answered          model offline  took 0.4 s"; fields that say "none of it" are left out."""
+    """ "14:02:11 · turn answered           lane 7:42:0  model offline  took 0.4 s"."""
     sign, style = SIGNS.get(event["level"], SIGNS["error"])
     words = str(event["event"]).replace("_", " ")
-    fields = [field_of(name, value) for name, value in event.items() if name not in NOT_SHOWN and value]
     line = Text.assemble(
         (event["time"], "dim"), " ", (sign, style), f" {words:<{EVENT_COLUMNS}}", style=style
     )
-    line.append("  ".join(["", *fields]), "dim")
+    for name, value in sorted(event.items(), key=lambda field: field[0] != "lane"):
+        if name not in NOT_SHOWN and value and (name, str(value)) not in USUAL:
+            line.append(f"  {field_of(name, value)}", "dim")
     return line
 
 

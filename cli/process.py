@@ -29,7 +29,7 @@ def bot() -> None:
     async def serve(settings: Settings, redis: RedisPort, stop: asyncio.Event) -> None:
         await serve_bots(settings, redis, clock=system_clock(), stop=stop, say=click.echo)
 
-    asyncio.run(_run("bot", koi_settings().model_copy(update=MODEL_SECRETS), serve))
+    asyncio.run(_run("bot", koi_settings(speaks=True).model_copy(update=MODEL_SECRETS), serve))
 
 
 @click.command()

@@ -55,15 +55,32 @@ def _read(fd: int) -> bytes:
         return b""
 
 
-async def piped_lines() -> AsyncIterator[str]:
+class PipedLines:
     """Lines of standard input, which is a file or a pipe. Read by a thread that nobody has to wait for."""
-    loop, lines = asyncio.get_running_loop(), asyncio.Queue[str | None]()
 
-    def read() -> None:
-        for raw in sys.stdin.buffer:
-            loop.call_soon_threadsafe(lines.put_nowait, raw.decode("utf-8", "replace"))
-        loop.call_soon_threadsafe(lines.put_nowait, None)
+    def __init__(self) -> None:
+        self._lines = asyncio.Queue[str | None]()
+        self._loop = asyncio.get_running_loop()
+        threading.Thread(target=self._read, daemon=True).start()
 
-    threading.Thread(target=read, daemon=True).start()
-    while (line := await lines.get()) is not None:
-        yield line
+    def end(self) -> None:
+        """No more lines."""
+        self._lines.put_nowait(None)
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        while (line := await self._lines.get()) is not None:
+            yield line
+
+    def _read(self) -> None:
+        """Unbuffered: a thread that waits within a buffered reader would hold its lock at the end of the process."""
+        rest = b""
+        with suppress(RuntimeError):  # the loop ended before its input did
+            while data := os.read(sys.stdin.fileno(), READ_BYTES):
+                *lines, rest = (rest + data).split(b"\n")
+                for line in lines:
+                    self._hand_over(line)
+            self._hand_over(rest)
+            self._loop.call_soon_threadsafe(self.end)
+
+    def _hand_over(self, line: bytes) -> None:
+        self._loop.call_soon_threadsafe(self._lines.put_nowait, line.decode("utf-8", "replace"))

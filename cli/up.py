@@ -28,7 +28,7 @@ LAST_REPLIES_S = 0.5
 @click.command()
 def up() -> None:
     """Everything on this machine: bots, a worker, and the store they need. Ctrl-C ends it."""
-    settings = koi_settings()
+    settings = koi_settings(speaks=True)
     console = Console(highlight=False)
     log_live(settings.log, console)
     asyncio.run(_up(settings, console))
@@ -71,6 +71,8 @@ def head(settings: Settings) -> Iterator[RenderableType]:
     yield Text.assemble(("koi ", "bold cyan"), say(language, "is running. Ctrl-C ends it."))
     yield _row(say(language, "data"), where)
     yield _row(say(language, "model"), model_names(settings) or say(language, "none"))
+    if has_token(settings):
+        yield _row(say(language, "Telegram"), say(language, "connecting, which takes some seconds"))
     if not settings.models:
         yield _missing(say(
             language,

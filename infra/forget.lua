@@ -1,16 +1,20 @@
 -- forget: remove texts of an owner, end its sessions and raise its epoch, all in one step
 -- KEYS[1] ring   KEYS[2] lanes of the owner   KEYS[3] dead letters of the owner   KEYS[4] ids of all dead letters
--- KEYS[5] expiry   KEYS[6] epoch   KEYS[7] claim of the update, or '' for none
+-- KEYS[5] expiry   KEYS[6] epoch   KEYS[7] claim of the update   KEYS[8] what this update removed; '' for no update
 -- ARGV[1] owner   ARGV[2] ttl of the epoch, ms   ARGV[3] prefix of a lane's keys   ARGV[4] prefix of a session's key
 -- ARGV[5] prefix of an answer's key   ARGV[6] 'all' | 'some'   ARGV[7] stamp of what was seen, '' to go by values alone
 -- ARGV[8…] for 'some', three words each: 'ring' '' entry | 'item' job_id id | 'kept' job_id name | 'dead' '' id
 -- RETURNS ring entries removed; -1: the update was taken before; -2: something changed since it was seen
 -- INCLUDE forget_sight.lua
-local ring, lanes_of, dead_of, dead, expiry, epoch, claim = unpack(KEYS)
+local ring, lanes_of, dead_of, dead, expiry, epoch, claim, note = unpack(KEYS)
 local owner, epoch_ttl_ms, lane_prefix, session_prefix, answer_prefix, mode, seen_stamp = unpack(ARGV, 1, 7)
 
 -- everything that can fail: these reads raise WRONGTYPE before anything was written
-if claim ~= '' and redis.call('EXISTS', claim) == 1 then return -1 end
+if claim ~= '' then
+  if redis.call('EXISTS', claim) == 1 then return -1 end
+  local removed = redis.call('GET', note)      -- done, but its process died before the update was taken
+  if removed then return tonumber(removed) end
+end
 local jobs = redis.call('SMEMBERS', lanes_of)
 redis.call('ZCARD', dead)
 redis.call('ZCARD', expiry)
@@ -62,4 +66,5 @@ end
 if redis.call('EXISTS', ring) == 0 then redis.call('ZREM', expiry, ring) end
 redis.call('INCR', epoch)
 redis.call('PEXPIRE', epoch, epoch_ttl_ms)
+if claim ~= '' then redis.call('SET', note, removed, 'PX', 172800000) end      -- 48 h, as long as the claim
 return removed

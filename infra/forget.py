@@ -66,7 +66,8 @@ async def forget(redis: RedisPort, owner: str, what: str, *, claim: str = "") ->
     and what is left of its reply. Anything else: every entry whose texts contain it (NFC, case-folded), and waiting
     messages, kept rounds, unsent replies and dead letters that contain it. In all forms the running sessions of the
     owner end, and a reply part that is just being sent may finish.
-    claim: an update id; if it was taken before (keys.claim_of), nothing happens and None is given.
+    claim: an update id; if it was taken before (keys.claim_of), nothing happens and None is given. If it was forgotten
+    for, but not taken (the process died between), nothing more happens and the same number is given again.
 
     Gives the number of ring entries removed.
 
@@ -211,7 +212,7 @@ async def _remove(
         redis,
         [
             keys.ring(owner), keys.lanes_of(owner), keys.dead_of(owner), keys.dead(), keys.expiry(),
-            keys.epoch(owner), keys.claim_of(claim) if claim else "",
+            keys.epoch(owner), keys.claim_of(claim) if claim else "", keys.forgot(claim) if claim else "",
         ],
         [
             owner, EPOCH_TTL_MS, keys.LANE_PREFIX, keys.session(""), keys.answer(""), mode, stamp,

@@ -103,6 +103,11 @@ def claim_of(item_id: str) -> str:
     return f"koi:seen:{item_id}"
 
 
+def forgot(item_id: str) -> str:
+    """string: how many entries the /forget of this update removed; 48 h, so that a repeat removes no more."""
+    return f"koi:forgot:{item_id}"
+
+
 def offset(bot_id: str) -> str:
     """string: next update id to ask Telegram for."""
     return f"koi:offset:{bot_id}"

@@ -41,7 +41,7 @@ HEALTH_CHECK_S = 30
 """A connection that rested for longer is asked PING before its next use."""
 OLDEST = (7, 0)
 """The oldest Redis that the tests were run with; every Valkey is newer (7.2 is its first)."""
-RETRY_S = 0.2
+RETRY_S = 0.05
 
 log = structlog.get_logger()
 

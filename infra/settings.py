@@ -146,10 +146,13 @@ class Settings(BaseModel):
     smtp_password: SecretStr = SecretStr("")
 
 
-def load_settings(environ: Mapping[str, str], config: Path | None = Path("koi.toml")) -> Settings:
+def load_settings(
+    environ: Mapping[str, str], config: Path | None = Path("koi.toml"), *, speaks: bool = True
+) -> Settings:
     """Read and check everything once.
 
     config: used if it exists, unless KOI_CONFIG names another file, which then must exist. None: no file.
+    speaks: this process speaks for the bots, so each token that `token_env` names must be there.
 
     Raises: BadSetting: one line for the person.
     """
@@ -161,7 +164,7 @@ def load_settings(environ: Mapping[str, str], config: Path | None = Path("koi.to
     read_environment(written, environ)
     refuse_unknown(written, frozenset(_names(Settings)))
     _choose_models(written, environ)
-    _resolve_tokens(written, environ)
+    _resolve_tokens(written, environ, required=speaks)
     try:
         settings = Settings.model_validate(written.tree)
     except ValidationError as error:
@@ -192,7 +195,7 @@ def _choose_models(written: Written, environ: Mapping[str, str]) -> None:
         written.put(("models",), [one for at, one in enumerate(chain) if one not in chain[:at]], "KOI_MODEL")
 
 
-def _resolve_tokens(written: Written, environ: Mapping[str, str]) -> None:
+def _resolve_tokens(written: Written, environ: Mapping[str, str], *, required: bool) -> None:
     """Fill `token` of each bot, and leave in telegram_bot_tokens those of no named bot.
 
     Raises: BadSetting: token_env names nothing that is set.
@@ -206,6 +209,8 @@ def _resolve_tokens(written: Written, environ: Mapping[str, str]) -> None:
         if not variable or not isinstance(variable, str):
             continue
         token = table["token"] = secret(environ, variable)
+        if not token and not required:
+            continue
         if not token:
             name = written.name_of(("bots", at, "token_env"))
             raise BadSetting(

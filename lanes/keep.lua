@@ -1,10 +1,11 @@
 -- keep: put values aside for the retry of the running turn
--- ARGV[1] job_id   ARGV[2] token   ARGV[3] ttl_ms or 0   ARGV[4…]  name, value, …
--- RETURNS 1, or 0 if the lane is not ours any more
+-- ARGV[1] job_id   ARGV[2] token   ARGV[3] ttl_ms or 0   ARGV[4] owner   ARGV[5] epoch   ARGV[6…]  name, value, …
+-- RETURNS 1, or 0 if the lane is not ours any more; an owner who forgot meanwhile: 1, but an inbox stores nothing
 -- INCLUDE lane.lua
 local k = lane_keys(ARGV[1])
 if redis.call('GET', k.lease) ~= ARGV[2] then return 0 end
 if wrong_type({ k.kept, 'hash' }) then return redis.error_reply('WRONGTYPE ' .. k.kept) end
-redis.call('HSET', k.kept, unpack(ARGV, 4))
+if ARGV[1]:sub(1, 3) == 'in:' and epoch_of(ARGV[4]) ~= ARGV[5] then return 1 end
+redis.call('HSET', k.kept, unpack(ARGV, 6))
 if tonumber(ARGV[3]) > 0 then redis.call('PEXPIRE', k.kept, ARGV[3]) end
 return 1

@@ -19,11 +19,12 @@ async def keep(
 ) -> None:
     """Store `values` beside the turn; its next claim finds them in `claim.kept`; its commit deletes them.
 
+    If the owner forgot since the turn was fixed, an inbox keeps nothing (an outbox must know what it sent).
     ttl_ms: None keeps them until the commit (allowed for the outbox only).
 
     Raises: LeaseLost: the lane is not ours any more; nothing was stored.
     """
-    args: list[Value] = [claim.job_id, claim.token, ttl_ms or 0]
+    args: list[Value] = [claim.job_id, claim.token, ttl_ms or 0, claim.owner, claim.epoch]
     for name, value in values.items():
         args += (name, value)
     if not await KEEP(redis, [], args):

@@ -58,7 +58,7 @@ local function push(p, now)
   redis.call('HSET', k.bodies, p.item_id, p.body)
   if p.owner ~= '' then
     redis.call('SADD', 'koi:lanes-of:' .. p.owner, p.job_id)
-    redis.call('PEXPIRE', 'koi:lanes-of:' .. p.owner, 2592000000)      -- 30 days
+    redis.call('PEXPIRE', 'koi:lanes-of:' .. p.owner, 34560000000)      -- 400 days: what waits does not expire
   end
   if hold_ms > 0 then      -- maybe only a part: wait for the rest, but at most ten times as long in all
     local since = now

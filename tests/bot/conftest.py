@@ -4,9 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
-from aiogram import Bot
 
-from bot.api import Me, open_bot
+from bot.api import BotApi, Me
 from infra import keys
 from infra.redis_port import RedisPort
 from lanes.claim import Claim, claim_due
@@ -34,10 +33,10 @@ async def fake() -> AsyncIterator[FakeTelegram]:
 
 
 @pytest.fixture
-async def bot(fake: FakeTelegram) -> AsyncIterator[Bot]:
-    client = open_bot(TOKEN, fake.base)
+async def api(fake: FakeTelegram) -> AsyncIterator[BotApi]:
+    client = BotApi(TOKEN, fake.base)
     yield client
-    await client.session.close()
+    await client.close()
 
 
 def reply(

@@ -6,11 +6,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from aiogram import Bot
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
-from bot.api import open_bot
+from bot.api import BotApi
 from bot.console import CONFLICT_WAIT_S, Console
 from bot.insist import TokenRefused
 from bot.intake import Taken
@@ -44,13 +43,13 @@ class Store:
 class Run:
     """A poller under way."""
 
-    def __init__(self, redis: RedisPort, bot: Bot) -> None:
+    def __init__(self, redis: RedisPort, api: BotApi) -> None:
         self.store = Store()
         self.lines: list[str] = []
         self.sleeps = Sleeps()
         self.now_ms = NOW_MS
         console = Console(self.lines.append, "parcel", "en", chance=lambda: 1.0)
-        self.poller = Poller(redis, bot, self.store, console, lambda: self.now_ms, sleep=self.sleeps)
+        self.poller = Poller(redis, api, self.store, console, lambda: self.now_ms, sleep=self.sleeps)
 
     @asynccontextmanager
     async def going(self) -> AsyncGenerator["Run"]:
@@ -61,8 +60,8 @@ class Run:
 
 
 @pytest.fixture
-def run(redis: RedisPort, bot: Bot) -> Run:
-    return Run(redis, bot)
+def run(redis: RedisPort, api: BotApi) -> Run:
+    return Run(redis, api)
 
 
 def offsets(fake: FakeTelegram) -> list[int]:
@@ -188,12 +187,12 @@ async def test_one_broken_connection_is_not_worth_a_line(run: Run, fake: FakeTel
 
 
 async def test_nobody_there_is_said_at_once(redis: RedisPort) -> None:
-    nobody = open_bot("777:test-token", "http://127.0.0.1:9")
+    nobody = BotApi("777:test-token", "http://127.0.0.1:9")
     run = Run(redis, nobody)
 
     async with run.going():
         await until(lambda: len(run.sleeps.seconds) > 8)
-    await nobody.session.close()
+    await nobody.close()
 
     assert len(run.lines) == 1
     assert run.sleeps.seconds[:8] == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]

@@ -4,9 +4,8 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from aiogram import Bot
 
-from bot.api import open_bot
+from bot.api import BotApi
 from bot.limiter import Limiter
 from bot.notice import push_of
 from bot.render import render
@@ -34,12 +33,12 @@ THREE_PARTS = "\n".join(f"line {i} " + "x" * 1000 for i in range(9))
 
 
 @pytest.fixture
-def sender(redis: RedisPort, bot: Bot) -> Sender:
-    return make_sender(redis, bot)
+def sender(redis: RedisPort, api: BotApi) -> Sender:
+    return make_sender(redis, api)
 
 
-def make_sender(redis: RedisPort, bot: Bot, limits: TelegramSettings = FAST) -> Sender:
-    return Sender(redis, bot, ME, Limiter(redis, ME.bot_id, limits), PeopleCache(redis, BOSS, clock), clock)
+def make_sender(redis: RedisPort, api: BotApi, limits: TelegramSettings = FAST) -> Sender:
+    return Sender(redis, api, ME, Limiter(redis, ME.bot_id, limits), PeopleCache(redis, BOSS, clock), clock)
 
 
 async def queue(redis: RedisPort, *replies: Reply) -> None:
@@ -284,16 +283,16 @@ async def test_429s_in_one_chat_after_the_other_pause_the_bot(
 
 async def test_no_connection_means_not_sent(redis: RedisPort, fake: FakeTelegram) -> None:
     await queue(redis, reply(1, "hello"))
-    nobody = open_bot(TOKEN, "http://127.0.0.1:9")
+    nobody = BotApi(TOKEN, "http://127.0.0.1:9")
     sender = make_sender(redis, nobody)
 
     assert await attempt(redis, sender) == HandBack(UNREACHED_MS)
     assert await attempt(redis, sender) == HandBack(2 * UNREACHED_MS)
-    await nobody.session.close()
+    await nobody.close()
 
-    there = open_bot(TOKEN, fake.base)
+    there = BotApi(TOKEN, fake.base)
     await attempt(redis, make_sender(redis, there))
-    await there.session.close()
+    await there.close()
     assert fake.texts() == ["hello"]
 
 
@@ -309,9 +308,9 @@ async def test_a_revoked_token_loses_no_reply(redis: RedisPort, sender: Sender, 
 
 
 async def test_a_chat_that_had_its_share_waits_without_a_slot(
-    redis: RedisPort, bot: Bot, fake: FakeTelegram
+    redis: RedisPort, api: BotApi, fake: FakeTelegram
 ) -> None:
-    sender = make_sender(redis, bot, TelegramSettings())
+    sender = make_sender(redis, api, TelegramSettings())
     await queue(redis, reply(1, "\n".join("y" * 4000 for _ in range(6))))
 
     outcome = await attempt(redis, sender)

@@ -54,8 +54,8 @@ def test_what_koi_says_itself_is_no_markdown() -> None:
     [
         pytest.param({}, "14:02:11 · turn answered         \n", id="bare"),
         pytest.param(
-            {"model": "offline", "took_ms": 1234, "turn_id": "x", "left": 0},
-            "14:02:11 · turn answered           model offline  took 1.2 s\n", id="fields, without ids and zeros",
+            {"model": "offline", "took_ms": 1234, "turn_id": "x", "left": 0, "parts": 1, "lane": "7:42:0"},
+            "14:02:11 · turn answered           lane 7:42:0  model offline  took 1.2 s\n", id="fields, without ids and zeros",
         ),
     ],
 )  # fmt: skip

@@ -35,8 +35,9 @@ def short_folder() -> Generator[Path]:
     try:
         yield folder
     finally:
-        for process in servers_of(folder) + servers_of(folder / "valkey"):
-            process.kill()
+        for inside in [folder, *(path for path in folder.rglob("*") if path.is_dir())]:
+            for process in servers_of(inside):
+                process.kill()
         shutil.rmtree(folder, ignore_errors=True)
 
 

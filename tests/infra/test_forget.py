@@ -278,6 +278,15 @@ async def test_an_update_that_was_taken_before_forgets_nothing_more(redis: Redis
     assert await redis.exists(keys.claim_of("42:901")) == 0  # ingest takes it
 
 
+async def test_a_process_that_died_before_the_update_was_taken_forgot_once(redis: RedisPort) -> None:
+    await redis.rpush(keys.ring(OWNER), entry("t1", "one"), entry("t2", "two"))
+
+    first, second = [await forget(redis, OWNER, "last", claim="42:900") for _ in range(2)]
+
+    assert (first, second) == (1, 1)
+    assert await redis.llen(keys.ring(OWNER)) == 1
+
+
 @pytest.mark.parametrize("what", ["all", "parcel"])
 @pytest.mark.parametrize(
     "broken", [keys.lanes_of(OWNER), keys.dead_of(OWNER), keys.dead(), keys.expiry(), keys.epoch(OWNER)]

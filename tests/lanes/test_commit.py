@@ -123,3 +123,13 @@ async def test_what_was_kept_goes_with_the_commit(redis: RedisPort) -> None:
     await commit(redis, QUEUE, claim, Commit())
 
     assert await redis.exists(keys.kept(JOB)) == 0
+
+
+async def test_after_forgetting_nothing_more_is_kept_of_the_running_turn(redis: RedisPort) -> None:
+    await send(redis, message(1))
+    claim = await take_one(redis)
+    await redis.incr(keys.epoch(OWNER))
+
+    await keep(redis, claim, {"round": b"words"}, ttl_ms=1000)
+
+    assert await redis.exists(keys.kept(JOB)) == 0
