@@ -10,7 +10,11 @@ from bench.stack import Stack
 from tests.fakes.telegram import FakeTelegram
 
 BOT = "7001"
-LIMITS = {"KOI_TELEGRAM__MESSAGES_PER_SECOND": "100000", "KOI_TELEGRAM__CHAT_MESSAGES_PER_SECOND": "100000"}
+LIMITS = {
+    "KOI_MODEL": "offline",
+    "KOI_TELEGRAM__MESSAGES_PER_SECOND": "100000",
+    "KOI_TELEGRAM__CHAT_MESSAGES_PER_SECOND": "100000",
+}
 
 
 async def one(fake: FakeTelegram, user_id: int, text: str, timeout_s: float = 90) -> float:

@@ -23,6 +23,8 @@ from infra.redis_port import RedisPort
 
 ROOT = Path(__file__).parent.parent
 READY_S = 30
+OURS = ("KOI_", "TELEGRAM_", "ANTHROPIC_", "OPENROUTER_", "REDIS_URL", "SMTP_")
+"""How the names of koi's settings begin in the environment."""
 
 
 def free_port() -> int:
@@ -115,7 +117,8 @@ class Stack:
             print(f"logs: {self.folder}", file=sys.stderr)
 
     def _add(self, name: str, command: list[str], environment: dict[str, str] | None = None) -> Process:
-        process = Process(name, command, os.environ | (environment or {}), self.folder / f"{name}.log")
+        shell = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+        process = Process(name, command, shell | (environment or {}), self.folder / f"{name}.log")
         self.processes.append(process)
         return process
 

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
+from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from typing import Any
 
@@ -25,8 +26,8 @@ MARKUP = re.compile(
 
 URL = re.compile(r"https?://[^\s<>()\[\]`\"'*]+")
 WORD = re.compile(r"[^\W_]{2,}")
-NO_WORD = re.compile(r"^ {0,3}(?:`{3,}[^`\n]*|~{3,}.*)$|&#?\w+;|\\[A-Za-z]+", re.MULTILINE)
-"""Fences with their languages, character references, LaTeX commands: may vanish when rendered."""
+NO_WORD = re.compile(r"^( {0,3}(?:`{3,}|~{3,})[^`\n,]*),[^`\n]*$|&#?\w+;|\\[A-Za-z]+", re.MULTILINE)
+"""What stands behind the language of a code block, character references, LaTeX commands: may vanish when rendered."""
 
 SPLITTABLE = {"bold", "italic", "underline", "strikethrough", "spoiler"}
 QUOTES = {"blockquote", "expandable_blockquote"}
@@ -58,15 +59,15 @@ def clean(text: str) -> str:
 
 
 def legal(entities: Iterable[Entity]) -> list[Entity]:
-    """What Telegram's nesting rules leave of the entities: quotes hold no quotes, links and code nothing but styles or
-    nothing at all, and styles stop where code begins.
+    """What Telegram's nesting rules leave of the entities: quotes hold no quotes, links only styles, code nothing; styles
+    stop where code begins; and what would overlap in part is cut where the other one ends.
     """
     ordered = sorted(entities, key=lambda e: (e["offset"], -e["length"]))
     quotes = _apart(e for e in ordered if e["type"] in QUOTES)
     whole = _apart(e for e in ordered if e["type"] not in QUOTES | SPLITTABLE)
     holes = [(e["offset"], _end(e)) for e in whole if e["type"] in VERBATIM]
     styles = [piece for e in ordered if e["type"] in SPLITTABLE for piece in _without(e, holes)]
-    return sorted(quotes + whole + styles, key=lambda e: (e["offset"], -e["length"]))
+    return _nested(quotes + whole + styles)
 
 
 def _end(entity: Entity) -> int:
@@ -92,6 +93,27 @@ def _without(entity: Entity, holes: Sequence[tuple[int, int]]) -> list[Entity]:
             pieces.append({**entity, "offset": at, "length": until - at})
         at = max(at, stop)
     return pieces
+
+
+def _nested(entities: Iterable[Entity]) -> list[Entity]:
+    """Sorted, outer ones first; one that ends after what it began in is cut in two."""
+    queue = [(e["offset"], -e["length"], number, e) for number, e in enumerate(entities)]
+    heapify(queue)
+    kept: list[Entity] = []
+    around: list[int] = []
+    """Ends of the entities that the current one stands in."""
+    while queue:
+        start, minus_length, number, entity = heappop(queue)
+        end = start - minus_length
+        while around and around[-1] <= start:
+            around.pop()
+        if around and end > around[-1]:
+            rest = {**entity, "offset": around[-1], "length": end - around[-1]}
+            heappush(queue, (rest["offset"], -rest["length"], number, rest))
+            end = around[-1]
+        kept.append({**entity, "offset": start, "length": end - start})
+        around.append(end)
+    return kept
 
 
 def _convert(text: str) -> tuple[str, list[Entity]]:
@@ -138,4 +160,4 @@ def _lost(source: str, shown: str, entities: Iterable[Entity]) -> bool:
     there = f"{shown} {behind}"
     if any(url not in there for url in URL.findall(source)):
         return True
-    return bool(Counter(WORD.findall(NO_WORD.sub(" ", source))) - Counter(WORD.findall(there)))
+    return bool(Counter(WORD.findall(NO_WORD.sub(r"\1 ", source))) - Counter(WORD.findall(there)))

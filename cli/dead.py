@@ -9,7 +9,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from cli.environment import koi_settings, patience_s
+from cli.environment import koi_settings, redis_patience_s
 from cli.faults import Failure
 from cli.live_log import log_quiet
 from infra.clock import system_clock
@@ -100,7 +100,7 @@ def words_of(letter: DeadLetter) -> tuple[str, str]:
 def _opened() -> AbstractAsyncContextManager[RedisPort]:
     settings = koi_settings()
     log_quiet(settings.log)
-    return open_redis(settings, name="dead", patience_s=patience_s(settings))
+    return open_redis(settings, name="dead", patience_s=redis_patience_s(settings))
 
 
 async def _letters() -> list[DeadLetter]:

@@ -13,7 +13,7 @@ def koi_settings(*, speaks: bool = False) -> Settings:
     return load_settings(os.environ, speaks=speaks)
 
 
-def patience_s(settings: Settings) -> float:
+def redis_patience_s(settings: Settings) -> float:
     """How long somebody who waits at a terminal may be kept waiting for a Redis that does not answer. The embedded one
     may first have to start.
     """

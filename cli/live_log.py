@@ -1,16 +1,14 @@
 """What goes on, one tidy line per event. The rest of koi logs events with fields; here they become lines."""
 
-import logging
 import sys
 from collections.abc import Mapping, MutableMapping, Sequence
-from typing import Any, TextIO, cast
+from typing import Any, cast
 
-import structlog
 from rich.console import Console
 from rich.text import Text
-from structlog.typing import Processor
 
-LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "quiet": logging.CRITICAL}
+from infra.log import start_log
+
 SIGNS = {"debug": (" ", "dim"), "info": ("·", ""), "warning": ("!", "yellow"), "error": ("✗", "red")}
 NOT_SHOWN = {"event", "level", "time", "turn_id", "reply_id", "bot_id", "name", "username", "calls"}
 """Fields that say nothing to a person, or stand elsewhere in the line."""
@@ -54,34 +52,15 @@ def field_of(name: str, value: object) -> str:
 
 
 def log_live(level: str, console: Console) -> None:
-    """For `koi up`."""
-    _configure(level, LiveLines(console), sys.stdout)
+    """For `koi up`: beside what it says to people."""
+    start_log(level, sys.stdout, LiveLines(console))
 
 
-def log_plain(level: str) -> None:
-    """For one process of many: `key=value`, as log collectors like it."""
-    _configure(level, structlog.processors.LogfmtRenderer(key_order=("time", "level", "event")), sys.stdout)
+def log_apart(level: str) -> None:
+    """For one process of many: on stderr, JSON unless that is a terminal."""
+    start_log(level)
 
 
 def log_quiet(level: str) -> None:
-    """Beside a conversation nothing is logged, unless KOI_LOG=debug asks for it: then on stderr."""
-    _configure(
-        "debug" if level == "debug" else "quiet", structlog.dev.ConsoleRenderer(colors=False), sys.stderr
-    )
-
-
-def _configure(level: str, renderer: Processor, file: TextIO) -> None:
-    """Events of koi go to `file`; of the packages we use, only what is worse than a warning, to stderr."""
-    logging.basicConfig(level=logging.ERROR, format="%(levelname)s %(name)s %(message)s", force=True)
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False, key="time"),
-            structlog.processors.format_exc_info,
-            renderer,
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
-        logger_factory=structlog.WriteLoggerFactory(file=file),
-        cache_logger_on_first_use=True,
-    )
+    """Beside a conversation or an answer nothing is logged, unless KOI_LOG=debug asks for it: then on stderr."""
+    start_log("debug" if level == "debug" else "quiet")

@@ -7,7 +7,7 @@ import click
 from pydantic import SecretStr
 
 from cli.environment import koi_settings
-from cli.live_log import log_plain
+from cli.live_log import log_apart
 from cli.processes import serve_bots, serve_worker
 from cli.signals import stop_on_signals
 from infra.clock import system_clock
@@ -57,7 +57,7 @@ def without_tokens(settings: Settings) -> Settings:
 
 async def _run(name: str, settings: Settings, serve: Serve) -> None:
     """Until a signal; whoever started us starts us again after a failure."""
-    log_plain(settings.log)
+    log_apart(settings.log)
     with stop_on_signals() as stop:
         async with open_redis(settings, name=name) as redis:
             await serve(settings, redis, stop)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from redis.exceptions import RedisError
 
-from cli.environment import patience_s
+from cli.environment import redis_patience_s
 from cli.local_sender import serve_outbox
 from cli.processes import serve_worker
 from cli.replies import Replies
@@ -66,7 +66,7 @@ async def open_room(
 
     Raises: BadSetting, and what infra.redis.open_redis raises.
     """
-    async with open_redis(settings, name="chat", patience_s=patience_s(settings)) as redis:
+    async with open_redis(settings, name="chat", patience_s=redis_patience_s(settings)) as redis:
         owner_id = await people.owner_id(redis, settings)
         seat = seat_of(settings, user=user, bot=bot, owner_id=owner_id)
         room = Room(redis, seat, clock, Replies(redis, seat.lane))

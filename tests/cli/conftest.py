@@ -40,7 +40,7 @@ def _leave_logging_alone(*_: object) -> None:
 def koi(monkeypatch: pytest.MonkeyPatch, valkey_socket: Path, redis: RedisPort) -> Koi:
     """`await koi("dead", "list")` in this process, on the database of the test; gives the exit code."""
     monkeypatch.setenv("REDIS_URL", f"unix://{valkey_socket}?db=0")
-    monkeypatch.setattr(live_log, "_configure", _leave_logging_alone)
+    monkeypatch.setattr(live_log, "start_log", _leave_logging_alone)
 
     async def call(*words: str) -> int:
         return await asyncio.to_thread(run, words)

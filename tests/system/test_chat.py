@@ -61,16 +61,6 @@ async def test_a_message_whose_turn_was_killed_is_answered_at_the_next_start(mac
     assert second.stderr == "echo: first\n"
 
 
-async def test_when_every_model_fails_once_fails_with_the_reason_on_stderr(machine: Machine) -> None:
-    machine.settings = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9", "KOI_MODEL": "m", "KOI_TURN__ATTEMPTS": "1",
-                        "KOI_TURN__DEADLINE": "1s"}  # fmt: skip
-
-    done = await asyncio.to_thread(machine.run, "chat", "--once", "hello")
-
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("koi: I could not answer your message “hello”.")
-
-
 def test_lines_of_a_pipe_are_answered_one_after_the_other(machine: Machine) -> None:
     done = subprocess.run(
         [*KOI, "chat"], input="one\n\n/forget all\n", env=machine.environment(), cwd=machine.folder, text=True,

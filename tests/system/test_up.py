@@ -1,7 +1,9 @@
 """`koi up`, `koi worker` and `koi demo` as whole processes."""
 
 import asyncio
+import json
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -47,6 +49,25 @@ async def test_up_answers_in_telegram_and_sends_what_it_owes_before_it_ends(mach
     assert (up.returncode, complaints) == (0, "")
     assert "hello koi" in sent.fields["text"]
     assert machine.left() == []
+
+
+def test_processes_apart_meet_in_redis_and_chat_uses_the_worker_that_lives(
+    machine: Machine, valkey_socket: Path
+) -> None:
+    machine.settings = {"REDIS_URL": f"unix://{valkey_socket}?db=7"}
+    worker = machine.start("worker", "--concurrency", "2")
+    wait_for(lambda: machine.run("health", "worker").returncode == 0)
+
+    done = machine.run("chat", "--once", "hello", "--json")
+    worker.send_signal(signal.SIGTERM)
+    said, log = worker.communicate(timeout=PATIENCE_S)
+
+    assert done.returncode == 0
+    assert f"-{worker.pid}-" in json.loads(done.stdout)["turn"]
+    assert (worker.returncode, said) == (0, "")
+    assert '"event":"turn_answered"' in log
+    assert "hello" not in log
+    assert machine.run("health", "worker").returncode == 1
 
 
 @pytest.mark.parametrize("command", ["up", "worker", "bot", "chat", "demo", "dead list", "memory show"])

@@ -172,25 +172,3 @@ def open_house(redis: RedisPort, script: Sequence[str | Completion | Exception] 
     )  # fmt: skip
     house = House(redis, services, chain)
     return house
-
-
-async def everything(redis: RedisPort) -> str:
-    """All keys with all they hold, to look for a word in."""
-    dump_of: list[str] = []
-    async for key in redis.scan_iter():
-        name = key.decode()
-        match (await redis.type(name)).decode():
-            case "string":
-                held: Any = await redis.get(name)
-            case "list":
-                held = await redis.lrange(name, 0, -1)
-            case "hash":
-                held = await redis.hgetall(name)
-            case "stream":
-                held = await redis.xrange(name)
-            case "zset":
-                held = await redis.zrange(name, 0, -1)
-            case _:
-                held = await redis.smembers(name)
-        dump_of.append(f"{name} {held!r}")
-    return "\n".join(dump_of)

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from memory.expire import expire_texts
-from tests.workers.stage import House, everything
+from tests.contents import everything
+from tests.workers.stage import House
 
 QUESTION = "Check wo das Chemitek-Paket bleibt"
 ANSWER = (

@@ -22,7 +22,8 @@ from schemas.call import CallRecord
 from schemas.dead import DeadLetter
 from schemas.memory import AnswerRecord, RingEntry, Session
 from schemas.wire import dump, load
-from tests.workers.stage import House, completion, everything
+from tests.contents import everything
+from tests.workers.stage import House, completion
 from workers.services import Brain
 from workers.turn import NEWER_PAUSE_MS
 
