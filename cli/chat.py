@@ -78,10 +78,11 @@ async def _talk(settings: Settings, person: Person) -> int:
 
         conversation = Conversation(room, screen, stop)
         await conversation.run(sys.stdin)
-        if conversation.waiting:
-            screen.above(
-                Text(say(settings.language, "Your last message is kept, and answered next time."), "dim")
-            )
+        if conversation.unsent:
+            screen.above(Text(say(settings.language, "Your last message could not be stored."), "red"))
+        elif conversation.waiting:
+            kept = say(settings.language, "Your last message is kept, and answered next time.")
+            screen.above(Text(kept, "dim"))
     return 0
 
 

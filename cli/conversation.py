@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TextIO
 
@@ -20,6 +21,8 @@ from schemas.reply import Reply
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 FRAME_S = 0.1
 EMPTY = Line()
+LAST_SEND_S = 2.0
+"""For what was typed just before the end, if the store is away."""
 
 
 @dataclass
@@ -37,7 +40,10 @@ class Conversation:
     """Which earlier message the arrow keys show, counted from the newest; 0 for none."""
     leaving: bool = False
     """Ctrl-D was pressed: the answers on their way are waited for."""
-    outgoing: asyncio.Queue[InboundMessage] = field(default_factory=asyncio.Queue[InboundMessage])
+    unsent: dict[str, InboundMessage] = field(default_factory=dict[str, InboundMessage])
+    """Not in the store yet, oldest first."""
+    typed: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when something is unsent."""
 
     async def run(self, keyboard: TextIO) -> None:
         """Until `stop`."""
@@ -51,6 +57,9 @@ class Conversation:
                 for task in tasks:
                     task.cancel()
             self.screen.erase()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_SEND_S):
+                await self._send_all()
 
     # ── the four parts ───────────────────────────────────────────────────────────────────────────────────────────
     async def _type(self, keyboard: TextIO) -> None:
@@ -62,7 +71,16 @@ class Conversation:
 
     async def _send(self) -> None:
         while True:
-            await self.room.send(await self.outgoing.get())
+            await self.typed.wait()
+            self.typed.clear()
+            await self._send_all()
+
+    async def _send_all(self) -> None:
+        """A message is sent again if it is not known to be stored: a repeat changes nothing."""
+        while self.unsent:
+            message = next(iter(self.unsent.values()))
+            await self.room.send(message)
+            del self.unsent[message.id]
 
     async def _listen(self) -> None:
         async for reply in self.room.replies:
@@ -115,7 +133,8 @@ class Conversation:
         self.sent.append(text)
         message = self.room.message(text)
         self.waiting[message.id] = time.monotonic()
-        self.outgoing.put_nowait(message)
+        self.unsent[message.id] = message
+        self.typed.set()
         self.screen.above(spoken(PROMPT.strip(), "bold", shortened(text)))
 
     def _recall(self, step: int) -> None:

@@ -8,6 +8,7 @@ from pydantic import SecretStr
 
 from cli.environment import koi_settings
 from cli.live_log import log_apart
+from cli.loop import run_loop
 from cli.processes import serve_bots, serve_worker
 from cli.signals import stop_on_signals
 from infra.clock import system_clock
@@ -29,7 +30,7 @@ def bot() -> None:
     async def serve(settings: Settings, redis: RedisPort, stop: asyncio.Event) -> None:
         await serve_bots(settings, redis, clock=system_clock(), stop=stop, say=click.echo)
 
-    asyncio.run(_run("bot", koi_settings(speaks=True).model_copy(update=MODEL_SECRETS), serve))
+    run_loop(_run("bot", koi_settings(speaks=True).model_copy(update=MODEL_SECRETS), serve))
 
 
 @click.command()
@@ -46,7 +47,7 @@ def worker(concurrency: int | None) -> None:
     if concurrency:
         queue = settings.queue.model_copy(update={"concurrency": concurrency})
         settings = settings.model_copy(update={"queue": queue})
-    asyncio.run(_run("worker", settings, serve))
+    run_loop(_run("worker", settings, serve))
 
 
 def without_tokens(settings: Settings) -> Settings:

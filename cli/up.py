@@ -11,6 +11,7 @@ from rich.text import Text
 from cli.environment import koi_settings
 from cli.faults import innermost
 from cli.live_log import log_live
+from cli.loop import run_loop
 from cli.processes import has_token, model_names, serve_bots, serve_worker
 from cli.signals import stop_on_signals
 from cli.supervise import OnFailure, Part, supervise
@@ -31,7 +32,7 @@ def up() -> None:
     settings = koi_settings(speaks=True)
     console = Console(highlight=False)
     log_live(settings.log, console)
-    asyncio.run(_up(settings, console))
+    run_loop(_up(settings, console))
 
 
 async def _up(settings: Settings, console: Console) -> None:

@@ -182,7 +182,7 @@ MARKED_TEXT = st.lists(st.one_of(WORDS, GLUE), max_size=60).map("".join)
 
 
 @given(st.one_of(MARKED_TEXT, st.text(max_size=300)))
-@settings(max_examples=4000, deadline=None)
+@settings(max_examples=320, deadline=None)
 def test_telegram_takes_whatever_a_model_writes(text: str) -> None:
     parts = render(text)
 
@@ -191,7 +191,7 @@ def test_telegram_takes_whatever_a_model_writes(text: str) -> None:
 
 
 @given(st.lists(st.tuples(GLUE, st.booleans()), min_size=1, max_size=40))
-@settings(max_examples=4000, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_no_word_is_lost(pieces: list[tuple[str, bool]]) -> None:
     text = "".join(glue + (f"w{i}w" if word else "") for i, (glue, word) in enumerate(pieces))
 
@@ -204,7 +204,7 @@ def test_no_word_is_lost(pieces: list[tuple[str, bool]]) -> None:
 
 
 @given(st.one_of(MARKED_TEXT, st.text(max_size=200)))
-@settings(max_examples=4000, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_the_fast_way_takes_only_texts_that_no_markdown_changes(text: str) -> None:
     text = clean(text)
     if MARKUP.search(text) or not text.strip():
@@ -222,7 +222,7 @@ def test_the_fast_way_takes_only_texts_that_no_markdown_changes(text: str) -> No
     st.integers(10, 60),
     st.integers(1, 6),
 )
-@settings(max_examples=4000, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_parts_keep_to_both_limits_and_lose_nothing(
     text: str, ranges: list[tuple[int, int]], units: int, most: int
 ) -> None:

@@ -42,7 +42,7 @@ def seen(conversation: Conversation) -> str:
 def test_enter_sends_what_was_typed(conversation: Conversation) -> None:
     press(conversation, "hello\r")
 
-    message = conversation.outgoing.get_nowait()
+    (message,) = conversation.unsent.values()
     assert message.text == "hello"
     assert waiting(conversation) == [message.id]
     assert conversation.line.text == ""
@@ -51,7 +51,7 @@ def test_enter_sends_what_was_typed(conversation: Conversation) -> None:
 def test_a_blank_line_is_not_sent(conversation: Conversation) -> None:
     press(conversation, "  \r")
 
-    assert conversation.outgoing.empty()
+    assert conversation.unsent == {}
 
 
 def test_the_arrows_bring_back_what_was_sent(conversation: Conversation) -> None:

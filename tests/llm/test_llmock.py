@@ -1,12 +1,7 @@
 """The same road against a model server that we did not write: llmock, a real process on loopback."""
 
 import asyncio
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -16,6 +11,7 @@ from infra.settings import Settings
 from llm.chain import build_chain
 from llm.errors import NoModelAnswered, RequestRejected
 from llm.request import CallEnded, Completion, Message, ModelRequest
+from tests.fakes.llmock import llmock_server
 
 pytestmark = pytest.mark.system
 
@@ -25,38 +21,8 @@ HELLO = ModelRequest("Be kind.", (Message("user", "Where is my parcel?"),), max_
 @pytest.fixture(scope="module")
 def llmock() -> Iterator[str]:
     """The server's address; it echoes."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [
-        str(Path(sys.executable).parent / "llmock"),
-        "serve",
-        "--port",
-        str(port),
-        "--host",
-        "127.0.0.1",
-    ]
-    server = subprocess.Popen(
-        [*command, "--response-style", "echo", "--log-level", "error"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    wait_for(port)
-    yield f"http://127.0.0.1:{port}"
-    server.terminate()
-    server.wait(10)
-
-
-def wait_for(port: int) -> None:
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-        except OSError:
-            assert time.monotonic() < deadline, "llmock did not start"
-            time.sleep(0.05)
-        else:
-            return
+    with llmock_server() as address:
+        yield address
 
 
 def script(llmock: str, *behaviors: dict[str, Any]) -> None:

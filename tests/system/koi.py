@@ -1,0 +1,131 @@
+"""A koi of real processes, `koi bot` and `koi worker`, on a Valkey of its own: started, killed, talked to, looked into."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from redis.exceptions import RedisError
+
+from bench.stack import Process, Stack
+from infra import keys
+from infra.redis_port import RedisPort
+from tests.contents import contents
+from tests.fakes.model_server import Asked, ModelServer
+from tests.fakes.telegram import FakeTelegram
+
+PATIENCE_S = 90.0
+"""For what other processes bring about; a bot alone needs five seconds of CPU to start."""
+API_KEY = "sk-test-8c1f5e7a0b"
+SECRET = "AAsecret"
+"""Begins the secret part of each bot's token."""
+ENVIRONMENT = {
+    "KOI_LOG": "debug", "TZ": "Europe/Berlin", "ANTHROPIC_API_KEY": API_KEY,
+    "KOI_TELEGRAM__CHAT_MESSAGES_PER_SECOND": "1000", "KOI_TELEGRAM__GROUP_MESSAGES_PER_MINUTE": "60000",
+}  # fmt: skip
+"""What all processes here are given: debug logs (which may show no text either), and no send limits to wait for."""
+
+
+def token(bot_id: str) -> str:
+    """Of a bot."""
+    return f"{bot_id}:{SECRET}{bot_id:x<20}"
+
+
+async def until(condition: Callable[[], object | Awaitable[object]], *, what: str = "it") -> None:
+    """Wait for what other processes bring about."""
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                found = condition()
+                if await found if isinstance(found, Awaitable) else found:
+                    return
+                await asyncio.sleep(0.01)
+    except TimeoutError:
+        raise AssertionError(f"{what} did not come about in {PATIENCE_S:g} s") from None
+
+
+@asynccontextmanager
+async def valkey_of(stack: Stack) -> AsyncGenerator[RedisPort]:
+    """A client, once the server answers."""
+    redis = await stack.redis_ready()
+    try:
+        yield redis
+    finally:
+        await redis.aclose(close_connection_pool=True)
+
+
+async def is_up(redis: RedisPort) -> bool:
+    """Also after a restart."""
+    try:
+        return await redis.ping()
+    except RedisError:
+        return False
+
+
+def start(*processes: Process) -> None:
+    for process in processes:
+        process.start()
+
+
+def kill(*processes: Process) -> None:
+    """kill −9, all at once."""
+    for process in processes:
+        process.kill()
+
+
+async def end(*processes: Process) -> list[int]:
+    """SIGTERM; gives the exit codes."""
+    for process in processes:
+        await asyncio.to_thread(process.end)
+    return [process.wait() for process in processes]
+
+
+def logs(stack: Stack) -> str:
+    """All that the koi processes wrote, stdout and stderr."""
+    files = (process.log for process in stack.processes if Path(process.command[0]).name == "koi")
+    return "\n".join(file.read_text("utf-8") for file in dict.fromkeys(files) if file.exists())
+
+
+async def all_done(redis: RedisPort) -> bool:
+    """Nothing waits in any lane."""
+    return not [key async for key in redis.scan_iter(match=keys.items("*"))]
+
+
+async def everlasting(redis: RedisPort) -> set[str]:
+    """Keys without a TTL."""
+    return {name for name in await contents(redis) if await redis.pttl(name) == -1}
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What came of one message."""
+
+    reply: str
+    requests: tuple[Asked, ...]
+    """What models were asked for it."""
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """Of the only request."""
+        (request,) = self.requests
+        return request.body["messages"]
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """People who talk to the bots, one message at a time."""
+
+    telegram: FakeTelegram
+    model: ModelServer
+
+    async def say(self, bot_id: str, user_id: int, text: str, *, times: int = 1, **more: Any) -> Heard:
+        """Wait for the answer. times: Telegram delivers the update that often. more: see FakeTelegram.say."""
+        chat_id = more.get("chat", {}).get("id", user_id)
+        before, asked = len(self.telegram.texts(chat_id)), len(self.model.requests)
+        update = {"message": self.telegram.message(bot_id, user_id, text, **more)}
+        for _ in range(times):
+            self.telegram.feed(bot_id, update)
+        await until(lambda: len(self.telegram.texts(chat_id)) > before, what=f"an answer to {text!r}")
+        return Heard(self.telegram.texts(chat_id)[before], tuple(self.model.requests[asked:]))
