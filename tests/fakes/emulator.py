@@ -2,6 +2,7 @@
 only, checks no entities, and calls every bot 7).
 """
 
+import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, cast
@@ -40,15 +41,21 @@ class Emulator(lo.LoBotApiEmulator):
         requests: list[Any] = self.requests
         return sum(request["method"] == method for request in requests)
 
-    async def say(self, token: str, text: str, *, language: str = "de", sent_at: int = 1_700_000_000) -> None:
-        """PERSON writes to a bot in private; with a webhook it is posted before this returns. sent_at: s since 1970."""
+    async def say(self, token: str, text: str) -> dict[str, Any]:
+        """PERSON writes to a bot in private, in German; with a webhook it is posted before this returns.
+
+        Gives the update. What a webhook did not take stays: `deliver_updates(token=…)` posts it again.
+        """
         self._numbers += 1
-        person = {"id": PERSON, "is_bot": False, "first_name": "Jo", "language_code": language}
+        person = {"id": PERSON, "is_bot": False, "first_name": "Jo", "language_code": "de"}
         chat = {"id": PERSON, "type": "private", "first_name": "Jo"}
-        message = {
-            "message_id": self._numbers, "date": sent_at, "chat": chat, "from": person, "text": text,
+        update: dict[str, Any] = {
+            "message": {
+                "message_id": self._numbers, "date": int(time.time()), "chat": chat, "from": person, "text": text,
+            },
         }  # fmt: skip
-        await self.enqueue_update({"message": message}, token=token)
+        update["update_id"] = await self.enqueue_update(update, token=token)
+        return update
 
 
 @asynccontextmanager

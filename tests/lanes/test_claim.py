@@ -20,6 +20,14 @@ async def test_a_lane_is_given_to_one_worker_at_a_time(redis: RedisPort) -> None
     assert await take(redis) == []
 
 
+async def test_a_held_lane_is_not_given_out_even_if_its_job_is_due(redis: RedisPort) -> None:
+    await send(redis, message(1))
+    await take_one(redis)
+    await redis.zadd(QUEUE, {JOB: 0})
+
+    assert await take(redis) == []
+
+
 async def test_messages_that_wait_together_are_one_turn_in_order(redis: RedisPort) -> None:
     await send(redis, message(1), message(2), message(3))
 

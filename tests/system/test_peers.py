@@ -9,9 +9,8 @@ from typing import Any
 
 import httpx2
 import pytest
-from aiohttp import ClientSession
 
-from bench.stack import Process, Stack, free_port
+from bench.stack import Stack, free_port
 from tests.fakes.emulator import PERSON, Emulator, emulator
 from tests.fakes.llmock import llmock_server
 from tests.system import koi
@@ -21,7 +20,8 @@ pytestmark = [pytest.mark.system, pytest.mark.xdist_group("peers")]
 
 POLLING, POSTED = "7201", "7202"
 QUESTION, MESSAGE = "Check wo das Chemitek-Paket bleibt", "Soll Mittwoch kommen"
-WEBHOOK_SECRET = "AAsecret-of-the-webhook"
+LAST = "Bist du noch da?"
+SECRET = "secret-of-the-webhook"
 LATER_S = 3_000
 
 
@@ -39,7 +39,6 @@ class Story:
     """How it answered when Valkey was back, to the same update and to its repeats."""
     without_secret: int = 0
     exit_codes: list[int] = field(default_factory=list[int])
-    logs: str = ""
 
 
 @pytest.fixture(scope="module")
@@ -49,27 +48,104 @@ def story() -> Iterator[Story]:
 
 
 async def played(stack: Stack, llmock: str) -> Story:
-    story, webhook = Story(), f"127.0.0.1:{free_port()}"
+    story = Story()
     async with emulator() as (telegram, base), koi.valkey_of(stack) as redis:
-        settings = {"TELEGRAM_API_BASE": base, "TELEGRAM_OWNER": str(PERSON)}
-        polling = stack.koi("polling", "bot", TELEGRAM_BOT_TOKEN=koi.token(POLLING), **settings)
-        posted = stack.koi(
-            "posted", "bot", TELEGRAM_BOT_TOKEN=koi.token(POSTED), **settings,
-            TELEGRAM_WEBHOOK_URL=f"http://{webhook}", TELEGRAM_WEBHOOK_BIND=webhook,
-            TELEGRAM_WEBHOOK_SECRET=WEBHOOK_SECRET,
-        )  # fmt: skip
-        worker = stack.koi("worker", "worker", ANTHROPIC_BASE_URL=f"{llmock}/anthropic", KOI_MODEL="m")
-        koi.start(polling, posted, worker)
-        await until(lambda: telegram.asked("getUpdates") and telegram.asked("setWebhook"), what="both bots")
-        await fifty_minutes(telegram, worker)
-        await without_valkey(story, telegram, stack.valkey)
-        await until(lambda: koi.is_up(redis))
-        story.afterwards = await posted_again(telegram, f"http://{webhook}/tg/{POSTED}")
-        await until(lambda: len(telegram.sent) == 4, what="the last answer")
-        story.without_secret = await posts(f"http://{webhook}/tg/{POSTED}", {"update_id": 1}, secret="")
+        house = House(stack, telegram, base, llmock)
+        koi.start(house.polling, house.posted, house.worker)
+        await until(
+            lambda: telegram.asked("getUpdates") and telegram.asked("setWebhook"), what="both bots"
+        )
+        await fifty_minutes(house)
+        story.while_valkey_was_dead, story.afterwards = await without_valkey(house)
+        story.without_secret = await house.post({"update_id": 1}, secret="")
         await until(lambda: koi.all_done(redis), what="the end of all lanes")
-        story.exit_codes = await koi.end(polling, posted, worker)
+        story.exit_codes = await koi.end(house.polling, house.posted, house.worker)
         story.sent = [fields["text"] for fields in telegram.sent]
-    story.asked = [request["body"]["messages"] for request in httpx2.get(f"{llmock}/_llmock/requests").json()["requests"]]
-    story.logs = koi.logs(stack)
+    requests: list[dict[str, Any]] = httpx2.get(f"{llmock}/_llmock/requests").json()["requests"]
+    story.asked = [request["body"]["messages"] for request in requests]
     return story
+
+
+class House:
+    """Two bots of one store: one fetches its messages, one has them posted."""
+
+    def __init__(self, stack: Stack, telegram: Emulator, base: str, llmock: str) -> None:
+        self.stack = stack
+        self.telegram = telegram
+        here = f"127.0.0.1:{free_port()}"
+        self.address = f"http://{here}/tg/{POSTED}"
+        settings = {"TELEGRAM_API_BASE": base, "TELEGRAM_OWNER": str(PERSON)}
+        webhook = {
+            "TELEGRAM_WEBHOOK_URL": f"http://{here}", "TELEGRAM_WEBHOOK_BIND": here,
+            "TELEGRAM_WEBHOOK_SECRET": SECRET,
+        }  # fmt: skip
+        self.polling = stack.koi("polling", "bot", TELEGRAM_BOT_TOKEN=koi.token(POLLING), **settings)
+        self.posted = stack.koi("posted", "bot", TELEGRAM_BOT_TOKEN=koi.token(POSTED), **settings, **webhook)
+        self.worker = stack.koi("worker", "worker", ANTHROPIC_BASE_URL=f"{llmock}/anthropic", KOI_MODEL="m")
+
+    async def say(self, bot_id: str, text: str) -> None:
+        """Wait for the answer."""
+        before = len(self.telegram.sent)
+        await self.telegram.say(koi.token(bot_id), text)
+        await until(lambda: len(self.telegram.sent) > before, what=f"an answer to {text!r}")
+
+    async def post(self, update: dict[str, Any], *, secret: str = SECRET) -> int:
+        """As Telegram does; gives the HTTP status."""
+        async with httpx2.AsyncClient() as client:
+            headers = {"X-Telegram-Bot-Api-Secret-Token": secret}
+            return (await client.post(self.address, json=update, headers=headers)).status_code
+
+
+async def fifty_minutes(house: House) -> None:
+    """One bot is asked; the worker is killed; fifty minutes later first the other bot is told, then the same one."""
+    await house.say(POLLING, QUESTION)
+    koi.kill(house.worker)
+    house.worker.environment["KOI_CLOCK_OFFSET"] = str(LATER_S)
+    house.worker.start()
+    await house.say(POSTED, MESSAGE)
+    await house.say(POLLING, MESSAGE)
+
+
+async def without_valkey(house: House) -> tuple[list[int], list[int]]:
+    """A message is posted while Valkey is dead, again when it is back, and twice more although it was taken.
+
+    Gives how the webhook answered then, and afterwards.
+    """
+    telegram, before = house.telegram, len(house.telegram.posted)
+    koi.kill(house.stack.valkey)
+    update = await telegram.say(koi.token(POSTED), LAST)
+    refused, before = telegram.posted[before:], len(telegram.posted)
+    house.stack.valkey.start()
+    await until(lambda: telegram.deliver_updates(token=koi.token(POSTED)), what="a delivery that is taken")
+    taken = [telegram.posted[-1], await house.post(update), await house.post(update)]
+    await until(lambda: any(LAST in fields["text"] for fields in telegram.sent), what="the last answer")
+    return refused, taken
+
+
+@pytest.mark.parametrize("number", [pytest.param(1, id="another bot, by webhook"), pytest.param(2, id="the same")])
+def test_fifty_minutes_and_a_killed_worker_later_the_first_talk_is_known(story: Story, number: int) -> None:
+    (message,) = story.asked[number]
+
+    assert message["content"].startswith("<conversation_history>\n")
+    assert f"User: {QUESTION}\nBot: Hello! You said: {QUESTION}\n" in message["content"]
+    assert message["content"].endswith(f"</conversation_history>\n\nAktuelle Nachricht: {MESSAGE}")
+
+
+def test_every_message_is_answered_once(story: Story) -> None:
+    assert len(story.asked) == 4
+    assert [MESSAGE in text for text in story.sent] == [False, True, True, False]
+    assert QUESTION in story.sent[0]
+    assert LAST in story.sent[3]
+
+
+def test_a_webhook_refuses_what_it_cannot_store_and_takes_it_once_when_it_comes_again(story: Story) -> None:  # C1, C6
+    assert [status // 100 for status in story.while_valkey_was_dead] == [5]
+    assert story.afterwards == [200, 200, 200]
+
+
+def test_whoever_does_not_know_the_secret_is_sent_away(story: Story) -> None:
+    assert story.without_secret == 401
+
+
+def test_whoever_is_told_to_stop_ends_cleanly(story: Story) -> None:
+    assert story.exit_codes == [0, 0, 0]
