@@ -141,8 +141,7 @@ class Door:
             case Pairing.PAIRED:
                 return (greeting(message),)
             case Pairing.WRONG:
-                text = say(message.language, "That is not the pairing code. After three wrong ones I listen again in an hour.")  # fmt: skip
-                return (notice.answer(message, "wrong", text),)
+                return (notice.answer(message, "wrong", wrong_code_line(message)),)
             case Pairing.THROTTLED:
                 return ()
             case Pairing.CLOSED:
@@ -163,6 +162,12 @@ def greeting(message: InboundMessage) -> Push:
         name=message.user_name,
     )
     return notice.answer(message, "greeting", text, owner=message.owner)
+
+
+def wrong_code_line(message: InboundMessage) -> str:
+    return say(
+        message.language, "That is not the pairing code. After three wrong ones I listen again in an hour."
+    )
 
 
 def stranger_line(message: InboundMessage, *, owned: bool) -> str:

@@ -99,15 +99,15 @@ def kept(item_id: str, progress: Progress, before: Progress | None) -> dict[str,
 
 
 def found(item_id: str, values: Mapping[str, bytes]) -> Progress | None:
-    """What an earlier attempt kept; None: there was none, or its owner had the parts forgotten.
+    """What an earlier attempt kept; None: there was none. Without parts, if its owner had their words forgotten.
 
     Raises: NewerVersion, NotReadable.
     """
-    parts, place = values.get(f"{item_id}:parts"), values.get(f"{item_id}:place")
-    if parts is None or place is None:
+    place, parts = values.get(f"{item_id}:place"), values.get(f"{item_id}:parts")
+    if place is None:
         return None
     at = load(KeptPlace, place)
-    return Progress(load(KeptParts, parts).parts, at.at, at.mark, at.left)
+    return Progress(load(KeptParts, parts).parts if parts is not None else (), at.at, at.mark, at.left)
 
 
 def _marked(part: KeptPart) -> tuple[KeptPart, ...]:

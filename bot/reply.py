@@ -1,6 +1,6 @@
 """The outbox of one bot: takes replies out of their lanes and sends them, part by part (DESIGN.md §2, invariant 7)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 import structlog
@@ -83,8 +83,12 @@ class Sender:
             return Done(await self._dead(claim, item, str(error)))
         if not letter.reply.chat_id.lstrip("-").isdecimal():
             return Done(await self._dead(claim, item, "its chat id is not a number"))
-        start = before or fresh(render(letter.reply.text, plain=letter.reply.plain))
-        return await self._send_parts(letter, start, saved=before)
+        if before is not None and before.parts:
+            return await self._send_parts(letter, before, saved=before)
+        start = fresh(render(letter.reply.text, plain=letter.reply.plain))
+        if before is not None:
+            start = replace(before, parts=start.parts)
+        return await self._send_parts(letter, start, saved=None)
 
     def bury(self, claim: Claim, reason: str) -> Commit:
         """Dead letters for what the turn took, and a notice for koi's owner."""
@@ -105,8 +109,10 @@ class Sender:
             self._unreached = 0
             self._limiter.worked()
             at = sent(marked)
-        log.info("reply_sent", lane=letter.reply.lane, reply_id=letter.reply.id, parts=len(marked.parts), left=marked.left)  # fmt: skip
-        return letter.done(Commit(pushes=left_notice(letter.reply, self._me, await self._people.read()) if marked.left else ()))  # fmt: skip
+        reply = letter.reply
+        log.info("reply_sent", lane=reply.lane, reply_id=reply.id, parts=len(marked.parts), left=marked.left)
+        notices = left_notice(reply, self._me, await self._people.read()) if marked.left else ()
+        return letter.done(Commit(pushes=notices))
 
     async def _try(self, reply: Reply, part: KeptPart) -> Fault | None:
         """One part, its plain text if Telegram cannot read the entities; None: it is with the person."""

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from cli.environment import koi_settings
-from cli.faults import innermost
+from cli.faults import cause_of
 from cli.live_log import log_quiet
 from cli.screen import Screen
 from cli.seat import BOT_NAME, NAME, OWNER_NAME
@@ -162,7 +162,7 @@ def greeting(settings: Settings, person: Person) -> list[Text]:
 
 def failure_line(part: str, fault: Exception | None, pause_s: float) -> Text:
     """One line about a part that failed."""
-    why = type(innermost(fault)).__name__ if fault else "it ended by itself"
+    why = cause_of(fault) if fault else "it ended by itself"
     return Text(f"koi: {part} failed ({why}); it starts again in {pause_s:.0f} s", "red")
 
 

@@ -40,6 +40,14 @@ def ended_by(error: BaseException) -> int:
             return FAILED
 
 
+def cause_of(error: Exception) -> str:
+    """Why a part failed, in a few words: the kind of error, and of the system's errors what they name (a file, a port);
+    other errors may quote people.
+    """
+    inner = innermost(error)
+    return f"{type(inner).__name__}: {inner}" if isinstance(inner, OSError) else type(inner).__name__
+
+
 def innermost(error: BaseException) -> BaseException:
     """What a task group wrapped, if it is one thing."""
     if isinstance(error, BaseExceptionGroup):

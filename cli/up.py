@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from cli.environment import koi_settings
-from cli.faults import innermost
+from cli.faults import cause_of
 from cli.live_log import log_live
 from cli.loop import run_loop
 from cli.processes import has_token, model_names, serve_bots, serve_worker
@@ -92,7 +92,7 @@ def failure_lines(settings: Settings, console: Console) -> OnFailure:
     """Prints one clear line for each failure of a part."""
 
     def tell(part: str, fault: Exception | None, pause_s: float) -> None:
-        why = type(innermost(fault)).__name__ if fault else say(settings.language, "it ended by itself")
+        why = cause_of(fault) if fault else say(settings.language, "it ended by itself")
         line = say(
             settings.language, "{part} failed ({why}); it starts again in {seconds} s.",
             part=part, why=why, seconds=round(pause_s),

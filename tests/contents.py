@@ -1,5 +1,7 @@
 """What a Redis database holds, to look for words in it."""
 
+from collections.abc import Awaitable, Callable
+
 from infra.redis_port import RedisPort
 
 

@@ -6,10 +6,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 
 from bot.api import BotApi, Me
+from bot.limiter import Limiter
+from bot.notice import push_of
+from bot.reply import Sender
 from infra import keys
+from infra.people import PeopleCache
 from infra.redis_port import RedisPort
+from infra.settings import Settings, TelegramSettings
 from lanes.claim import Claim, claim_due
 from lanes.commit import commit, release
+from lanes.ingest import ingest
 from lanes.outcome import Done, HandBack, Outcome
 from schemas.reply import Reply
 from tests.fakes.telegram import FakeTelegram
@@ -90,3 +96,35 @@ class Sleeps:
     async def __call__(self, seconds: float) -> None:
         self.seconds.append(seconds)
         await asyncio.sleep(0)
+
+
+# ── sending ──────────────────────────────────────────────────────────────────────────────────────────────────────
+FAST = TelegramSettings(messages_per_second=10_000, chat_messages_per_second=1_000)
+BOSS = Settings(telegram_owner="1")
+THREE_PARTS = "\n".join(f"line {i} " + "x" * 1000 for i in range(9))
+
+
+@pytest.fixture
+def sender(redis: RedisPort, api: BotApi) -> Sender:
+    return make_sender(redis, api)
+
+
+def make_sender(redis: RedisPort, api: BotApi, limits: TelegramSettings = FAST) -> Sender:
+    return Sender(redis, api, ME, Limiter(redis, ME.bot_id, limits), PeopleCache(redis, BOSS, clock), clock)
+
+
+async def queue(redis: RedisPort, *replies: Reply) -> None:
+    await ingest(redis, [push_of(r) for r in replies])
+
+
+async def one(redis: RedisPort) -> Claim:
+    (claim,) = await take(redis)
+    return claim
+
+
+async def attempt(redis: RedisPort, sender: Sender) -> Outcome:
+    """Claim what is due, send, settle."""
+    claim = await one(redis)
+    outcome = await sender.run(claim)
+    await settle(redis, claim, outcome)
+    return outcome

@@ -87,7 +87,13 @@ def test_parts_are_stored_once() -> None:
 
 def test_nothing_kept_is_nothing_found() -> None:
     assert found("r", {}) is None
-    assert found("r", {"r:place": b"{}"}) is None
+
+
+def test_where_it_stood_is_known_though_the_words_were_forgotten() -> None:
+    stored = kept("r", next_step(TWO), None)
+    del stored["r:parts"]
+
+    assert found("r", stored) == Progress((), 0, "sending")
 
 
 def test_what_a_newer_release_kept_is_not_touched() -> None:

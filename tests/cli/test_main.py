@@ -6,7 +6,7 @@ import sys
 import click
 import pytest
 
-from cli.faults import Failure, ended_by
+from cli.faults import Failure, cause_of, ended_by
 from cli.main import COMMANDS, LazyGroup, run
 from infra.settings import BadSetting
 
@@ -76,6 +76,11 @@ def test_an_error_ends_in_one_line_and_its_code(
 
     assert ended_by(error) == code
     assert capsys.readouterr().err == line
+
+
+def test_why_a_part_failed_names_files_but_quotes_nobody() -> None:
+    assert cause_of(ExceptionGroup("", [ValueError("my words")])) == "ValueError"
+    assert "no.md" in cause_of(FileNotFoundError(2, "No such file", "no.md"))
 
 
 def test_debug_shows_where_it_happened(

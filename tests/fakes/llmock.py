@@ -17,11 +17,10 @@ def llmock_server() -> Generator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [str(Path(sys.executable).with_name("llmock")), "serve", "--host", "127.0.0.1", "--port", str(port)]
+    llmock = str(Path(sys.executable).with_name("llmock"))
+    options = ["--host", "127.0.0.1", "--port", str(port), "--response-style", "echo", "--log-level", "error"]
     server = subprocess.Popen(
-        [*command, "--response-style", "echo", "--log-level", "error"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        [llmock, "serve", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
         _wait_for(port)

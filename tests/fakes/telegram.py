@@ -27,7 +27,7 @@ import orjson
 from aiohttp import web
 
 from tests.fakes.telegram_rules import fault_of
-from tests.fakes.telegram_state import BotState, Call, Fault, Json, RawAnswer, Refusal
+from tests.fakes.telegram_state import BotState, Call, Fault, Json, RawAnswer, Refusal, private_message
 
 
 class FakeTelegram:
@@ -70,16 +70,7 @@ class FakeTelegram:
     def message(self, bot_id: str, user_id: int, text: str, **more: Any) -> Json:
         bot = self.bot(bot_id)
         bot.next_message_id += 1
-        name = more.pop("name", f"Person {user_id}")
-        language = more.pop("language", "en")
-        return {
-            "message_id": bot.next_message_id,
-            "date": int(self.now()),
-            "from": {"id": user_id, "is_bot": False, "first_name": name, "language_code": language},
-            "chat": {"id": user_id, "type": "private", "first_name": name},
-            "text": text,
-            **more,
-        }
+        return private_message(bot.next_message_id, int(self.now()), user_id, text, **more)
 
     def fault(self, fault: Fault) -> None:
         self.faults.append(fault)

@@ -67,3 +67,17 @@ class Refusal(Exception):
 
 class RawAnswer(Exception):
     """The body to answer with, as it stands."""
+
+
+def private_message(message_id: int, date: int, user_id: int, text: str, **more: Any) -> Json:
+    """What a person writes in private. name, language: of the person; the rest of `more` is merged into it."""
+    name = more.pop("name", f"Person {user_id}")
+    language = more.pop("language", "en")
+    return {
+        "message_id": message_id,
+        "date": date,
+        "from": {"id": user_id, "is_bot": False, "first_name": name, "language_code": language},
+        "chat": {"id": user_id, "type": "private", "first_name": name},
+        "text": text,
+        **more,
+    }

@@ -221,7 +221,7 @@ def test_an_update_that_telegram_delivers_twice_is_answered_once(story: Story) -
     assert story.sent[BEN] == [ANSWER, f"echo: Aktuelle Nachricht: {MESSAGE}"]
 
 
-def test_an_answer_whose_bot_died_before_it_was_sent_arrives_once_after_the_restart(story: Story) -> None:  # C2
+def test_an_answer_whose_bot_died_before_sending_it_arrives_once(story: Story) -> None:  # C2
     assert story.sent_before_the_end == []
     assert story.sent[GUSTAV] == ["Noch unterwegs."]
 
