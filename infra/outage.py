@@ -4,7 +4,17 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import OutOfMemoryError, ReadOnlyError, RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-PASSING = ("OOM", "READONLY", "LOADING", "MISCONF", "NOREPLICAS", "MASTERDOWN", "TRYAGAIN", "UNKILLABLE", "BUSY")
+PASSING = (
+    "OOM",
+    "READONLY",
+    "LOADING",
+    "MISCONF",
+    "NOREPLICAS",
+    "MASTERDOWN",
+    "TRYAGAIN",
+    "UNKILLABLE",
+    "BUSY",
+)
 """First words of error replies that say: later."""
 
 
