@@ -22,6 +22,8 @@ class Lease:
         self.held_since = held_since
         self.lease_s = lease_s
         self.lost = False
+        self.settling = False
+        """Its end is being committed: that frees the lane, which is no loss, and is fenced anyway."""
 
     def ends_within(self, margin_s: float, now: float) -> bool:
         """Could it end within the margin? A stalled process finds out here, before it does harm."""

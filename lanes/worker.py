@@ -162,7 +162,8 @@ class LaneWorker(Worker):
             held = list(self.leases.values())
             lost = await renew(self.redis, self.queue_name, held, self.limits.lease_ms, timeout_s=period_s)
             for lease in held:
-                if lease.claim.token in lost or lease.ends_within(2 * period_s, time.monotonic()):
+                taken_away = lease.claim.token in lost and not lease.settling
+                if taken_away or lease.ends_within(2 * period_s, time.monotonic()):
                     lease.lost = True
                     task = self.tasks.get(lease.claim.job_id)
                     if task is not None and self.leases[lease.claim.job_id] is lease:
@@ -172,7 +173,9 @@ class LaneWorker(Worker):
     # ── one lane ─────────────────────────────────────────────────────────────────────────────────────────────────
     async def _run_lane(self, claim: Claim) -> None:
         try:
-            await self._settle(claim, await self._attempt(claim))
+            outcome = await self._attempt(claim)
+            self.leases[claim.job_id].settling = True
+            await self._settle(claim, outcome)
         except LeaseLost:
             log.warning("lease_lost", job_id=claim.job_id)
         except asyncio.CancelledError:

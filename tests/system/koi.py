@@ -12,7 +12,6 @@ from redis.exceptions import RedisError
 from bench.stack import Process, Stack
 from infra import keys
 from infra.redis_port import RedisPort
-from tests.contents import contents
 from tests.fakes.model_server import Asked, ModelServer
 from tests.fakes.telegram import FakeTelegram
 
@@ -95,7 +94,8 @@ async def all_done(redis: RedisPort) -> bool:
 
 async def everlasting(redis: RedisPort) -> set[str]:
     """Keys without a TTL."""
-    return {name for name in await contents(redis) if await redis.pttl(name) == -1}
+    names = [key.decode() async for key in redis.scan_iter()]
+    return {name for name in names if await redis.pttl(name) == -1}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -130,6 +131,7 @@ async def played(stack: Stack) -> Story:
         story.held_after_50_minutes = await everything(redis)
         story.exit_codes = await koi.end(bot, worker)
         story.sent = {person: telegram.texts(person) for person in PEOPLE}
+        worker.environment["KOI_MODEL"] = "offline"  # asked for nothing, it need not load the SDK
         at(shift_s + NEXT_DAY_S, worker).start()
         await until(lambda: forgotten(redis), what="forgetting")
         story.held_after_25_hours = await everything(redis)
@@ -181,7 +183,10 @@ async def killed_while_it_thinks(redis: RedisPort, talk: Talk, bot: Process, wor
 async def second_talks(story: Story, talk: Talk) -> None:
     """50 minutes later: who knows of the parcel, who does not."""
     mention = f"@koi{PARCELS}_bot"
-    addressed = {"chat": GROUP, "entities": [{"type": "mention", "offset": 0, "length": len(mention)}]}
+    addressed: dict[str, Any] = {
+        "chat": GROUP,
+        "entities": [{"type": "mention", "offset": 0, "length": len(mention)}],
+    }
     await until(lambda: "three" in "".join(talk.telegram.texts(HANNA)), what="the backlog")
     await until(lambda: talk.telegram.texts(GUSTAV), what="Gustav's answer")
     story.asked = {

@@ -39,6 +39,7 @@ class Story:
     """How it answered when Valkey was back, to the same update and to its repeats."""
     without_secret: int = 0
     exit_codes: list[int] = field(default_factory=list[int])
+    logs: str = ""
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +61,7 @@ async def played(stack: Stack, llmock: str) -> Story:
         story.exit_codes = await koi.end(house.polling, house.posted, house.worker)
         story.sent = [fields["text"] for fields in telegram.sent]
     requests: list[dict[str, Any]] = httpx2.get(f"{llmock}/_llmock/requests").json()["requests"]
+    story.logs = koi.logs(stack)
     story.asked = [request["body"]["messages"] for request in requests]
     return story
 
@@ -144,6 +146,13 @@ def test_a_webhook_refuses_what_it_cannot_store_and_takes_it_once_later(story: S
 
 def test_whoever_does_not_know_the_secret_is_sent_away(story: Story) -> None:
     assert story.without_secret == 401
+
+
+def test_no_log_holds_what_was_said_or_a_secret_although_valkey_died(story: Story) -> None:
+    assert "update_not_stored" in story.logs
+    assert [
+        word for word in ("Chemitek", "Mittwoch", SECRET, koi.SECRET, koi.API_KEY) if word in story.logs
+    ] == []
 
 
 def test_whoever_is_told_to_stop_ends_cleanly(story: Story) -> None:
