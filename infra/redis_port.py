@@ -10,6 +10,8 @@ type Value = str | bytes | int | float
 class ScriptPort(Protocol):
     """A registered Lua script: EVALSHA, loaded again after NOSCRIPT."""
 
+    sha: str
+
     def __call__(self, keys: list[str], args: list[Value], client: Any = None) -> Awaitable[Any]: ...
 
 

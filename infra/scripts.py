@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from redis.exceptions import NoScriptError
+
 from infra.redis_port import RedisPort, ScriptPort, Value
+from infra.together import together
 
 HEADER = re.compile(r"\A-- (?P<name>\w+): .+\n(?:--.*\n)*?-- RETURNS ")
 INCLUDE = re.compile(r"^-- INCLUDE (?P<file>[\w.]+)$", re.MULTILINE)
@@ -21,10 +24,15 @@ class Script:
 
     async def __call__(self, redis: RedisPort, keys: list[str], args: list[Value]) -> Any:
         """Raises what redis-py raises; after a ConnectionError the script may have run or not."""
-        return await self.registered(redis)(keys, args)
+        script = self._script(redis)
+        (reply,) = await together(redis).run(("EVALSHA", script.sha, len(keys), *keys, *args))
+        if isinstance(reply, NoScriptError):
+            return await script(keys, args)  # which loads it
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
 
-    def registered(self, redis: RedisPort) -> ScriptPort:
-        """The script bound to this client, to be queued in a pipeline with `client=pipeline`."""
+    def _script(self, redis: RedisPort) -> ScriptPort:
         script = self._registered.get(redis)
         if script is None:
             script = self._registered[redis] = redis.register_script(source(self.path))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import structlog
 
 from infra import keys
+from infra.together import checked, together
 from memory.ring import Remembered, read_ring
 from memory.session import read_session
 from schemas.inbound import InboundMessage
@@ -33,11 +34,13 @@ async def load_known(s: Services, message: InboundMessage, now_ms: int) -> Known
 
     Raises: NewerVersion: a part was written by a newer release. RedisError.
     """
-    async with s.redis.pipeline(transaction=False) as pipe:
-        pipe.get(keys.session(message.lane))
-        pipe.lrange(keys.ring(message.owner), 0, -1)
-        pipe.get(keys.answer(message.lane))
-        session_raw, ring_raws, answer_raw = await pipe.execute()
+    session_raw, ring_raws, answer_raw = checked(
+        await together(s.redis).run(
+            ("GET", keys.session(message.lane)),
+            ("LRANGE", keys.ring(message.owner), 0, -1),
+            ("GET", keys.answer(message.lane)),
+        )
+    )
     remembered = read_ring(ring_raws, now_ms, s.memory)
     if remembered.newer:
         raise NewerVersion("an entry of the ring")

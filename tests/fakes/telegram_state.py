@@ -69,7 +69,7 @@ class RawAnswer(Exception):
     """The body to answer with, as it stands."""
 
 
-def private_message(message_id: int, date: int, user_id: int, text: str, **more: Any) -> Json:
+def private_message(message_id: int, date: int, user_id: int, text: str, /, **more: Any) -> Json:
     """What a person writes in private. name, language: of the person; the rest of `more` is merged into it."""
     name = more.pop("name", f"Person {user_id}")
     language = more.pop("language", "en")

@@ -102,6 +102,8 @@ async def everlasting(redis: RedisPort) -> set[str]:
 class Heard:
     """What came of one message."""
 
+    update: dict[str, Any]
+    """As Telegram delivered it."""
     reply: str
     requests: tuple[Asked, ...]
     """What models were asked for it."""
@@ -124,8 +126,8 @@ class Talk:
         """Wait for the answer. times: Telegram delivers the update that often. more: see FakeTelegram.say."""
         chat_id = more.get("chat", {}).get("id", user_id)
         before, asked = len(self.telegram.texts(chat_id)), len(self.model.requests)
-        update = {"message": self.telegram.message(bot_id, user_id, text, **more)}
+        update: dict[str, Any] = {"message": self.telegram.message(bot_id, user_id, text, **more)}
         for _ in range(times):
             self.telegram.feed(bot_id, update)
         await until(lambda: len(self.telegram.texts(chat_id)) > before, what=f"an answer to {text!r}")
-        return Heard(self.telegram.texts(chat_id)[before], tuple(self.model.requests[asked:]))
+        return Heard(update, self.telegram.texts(chat_id)[before], tuple(self.model.requests[asked:]))

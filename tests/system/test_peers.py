@@ -107,7 +107,7 @@ async def fifty_minutes(house: House) -> None:
 
 
 async def without_valkey(house: House) -> tuple[list[int], list[int]]:
-    """A message is posted while Valkey is dead, again when it is back, and twice more although it was taken.
+    """A message is posted while Valkey is dead, again when it is back, and twice more although it was answered.
 
     Gives how the webhook answered then, and afterwards.
     """
@@ -117,9 +117,8 @@ async def without_valkey(house: House) -> tuple[list[int], list[int]]:
     refused, before = telegram.posted[before:], len(telegram.posted)
     house.stack.valkey.start()
     await until(lambda: telegram.deliver_updates(token=koi.token(POSTED)), what="a delivery that is taken")
-    taken = [telegram.posted[-1], await house.post(update), await house.post(update)]
     await until(lambda: len(telegram.sent) > answered, what="the last answer")
-    return refused, taken
+    return refused, [telegram.posted[-1], await house.post(update), await house.post(update)]
 
 
 @pytest.mark.parametrize("number", [1, 2], ids=["another bot, by webhook", "the same bot"])
