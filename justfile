@@ -17,11 +17,11 @@ fix:
 
 # all tests, against a real server that the tests start themselves
 test *ARGS:
-    pytest -n auto {{ARGS}}
+    pytest -n auto --dist loadscope {{ARGS}}
 
 # the tests that start no process of koi
 test-unit:
-    pytest -n auto -m "not system"
+    pytest -n auto --dist loadscope -m "not system"
 
 test-system:
     pytest -m system

@@ -3,30 +3,10 @@
 from bot.api import Me
 from bot.notice import NOTICE, to_owner
 from bot.texts import say
-from infra import keys
-from infra.effect import Effect, Push
+from infra.effect import Push
 from infra.people import People
 from lanes.claim import Claim, Item
-from lanes.dead import index_member
-from schemas.dead import DeadLetter
 from schemas.reply import Reply
-from schemas.wire import dump
-
-
-def dead_effects(claim: Claim, item: Item, reason: str, now_ms: int) -> tuple[Effect, ...]:
-    """The letter and its place in the list."""
-    letter = DeadLetter(
-        id=item.id,
-        job_id=claim.job_id,
-        at_ms=now_ms,
-        reason=reason,
-        body=item.body.decode(errors="replace"),
-        owner=claim.owner,
-    )
-    return (
-        Effect("HSET", keys.dead_of(claim.owner), (item.id, dump(letter))),
-        Effect("ZADD", keys.dead(), (now_ms, index_member(letter))),
-    )
 
 
 def dead_notice(claim: Claim, item: Item, reason: str, me: Me, people: People) -> tuple[Push, ...]:

@@ -13,11 +13,11 @@ from infra import keys
 from infra.clock import ms
 from infra.effect import Push
 from infra.forget import forget, meant
+from infra.pushes import push_message
 from infra.redis_port import RedisPort
 from infra.settings import Settings
 from lanes.ingest import ingest
 from schemas.inbound import InboundMessage
-from schemas.wire import dump
 
 log = structlog.get_logger()
 
@@ -88,7 +88,7 @@ class Intake:
                 batch = _Batch()
                 forgot = await forget(self._redis, message.owner, what, claim=message.id)
                 message = message.model_copy(update={"forgot": forgot})
-            batch.add(update_id, (push_of(message, hold_ms),))
+            batch.add(update_id, (push_message(message, hold_ms),))
         return await self._store(batch)
 
     async def _store(self, batch: _Batch) -> Taken:
@@ -111,20 +111,6 @@ class Intake:
             pipe.wait(1, REPLICA_WAIT_MS)
             _, replicas = await pipe.execute()
         return replicas > 0
-
-
-def push_of(message: InboundMessage, hold_ms: int) -> Push:
-    """A message on its way into its lane."""
-    solo = message.kind == "command"
-    return Push(
-        job_id=keys.inbox_job(message.lane),
-        queue=keys.inbox_queue(),
-        item_id=message.id,
-        body=dump(message),
-        owner=message.owner,
-        solo=solo,
-        hold_ms=0 if solo else hold_ms,
-    )
 
 
 def what_to_forget(message: InboundMessage) -> str:

@@ -1,10 +1,9 @@
 """Lines that the bot process itself sends: through the outbox like every reply. Pure."""
 
-from infra import keys
 from infra.effect import Push
+from infra.pushes import push_reply
 from schemas.inbound import InboundMessage, person_owner
 from schemas.reply import Reply
-from schemas.wire import dump
 
 NOTICE = ":notice"
 """End of the id of a notice to the owner: when that fails, nobody is told."""
@@ -26,7 +25,7 @@ def answer(message: InboundMessage, kind: str, text: str, *, owner: str = "") ->
         owner=owner,
         language=message.language,
     )
-    return push_of(reply)
+    return push_reply(reply)
 
 
 def to_owner(*, about: str, bot_id: str, user_id: str, store: str, text: str, language: str) -> Push:
@@ -40,15 +39,4 @@ def to_owner(*, about: str, bot_id: str, user_id: str, store: str, text: str, la
         owner=person_owner(store, user_id),
         language=language,
     )
-    return push_of(reply)
-
-
-def push_of(reply: Reply) -> Push:
-    """The reply on its way into its chat's outbox."""
-    return Push(
-        job_id=keys.outbox_job(reply.lane),
-        queue=keys.outbox_queue(reply.bot_id),
-        item_id=reply.id,
-        body=dump(reply),
-        owner=reply.owner,
-    )
+    return push_reply(reply)

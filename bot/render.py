@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from bot.split import Entity, Part, split
+from infra.clean import clean
 
 MARKUP = re.compile(
     r"`|~~|\|\||\$[^$]*\$"  # code, strikethrough, spoilers, math
@@ -46,16 +47,6 @@ def render(text: str, *, plain: bool = False) -> tuple[Part, ...]:
     if _lost(text, shown, entities):
         return split(text)
     return split(shown, legal(entities))
-
-
-def clean(text: str) -> str:
-    """Without what cannot travel: NUL goes, half characters (lone surrogates) become U+FFFD."""
-    text = text.replace("\0", "")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
 
 
 def legal(entities: Iterable[Entity]) -> list[Entity]:

@@ -7,7 +7,7 @@ import structlog
 from aiogram.exceptions import AiogramError
 
 from bot.api import BotApi, Me
-from bot.dead import dead_effects, dead_notice, left_notice
+from bot.dead import dead_notice, left_notice
 from bot.faults import (
     BadEntities,
     BadToken,
@@ -27,6 +27,7 @@ from infra.clock import Clock
 from infra.people import PeopleCache
 from infra.redis_port import RedisPort
 from lanes.claim import Claim, Item
+from lanes.dead import dead_letter
 from lanes.keep import keep
 from lanes.outcome import Commit, Done, HandBack, Outcome
 from schemas.reply import Reply
@@ -165,7 +166,7 @@ class Sender:
         return self._buried(claim, (item,), reason)
 
     def _buried(self, claim: Claim, items: tuple[Item, ...], reason: str) -> Commit:
-        texts = tuple(effect for item in items for effect in dead_effects(claim, item, reason, self._clock()))
+        texts = tuple(effect for item in items for effect in dead_letter(claim, item, reason, self._clock()))
         people = self._people.last()
         pushes = tuple(push for item in items for push in dead_notice(claim, item, reason, self._me, people))
         log.error("reply_dead", lane=claim.lane, reply_ids=[item.id for item in items], reason=reason)

@@ -10,8 +10,8 @@ from aiogram.types import Message, Update
 from pydantic import ValidationError
 
 from bot.api import Me
-from bot.render import clean
 from bot.split import units_of
+from infra.clean import clean
 from schemas.inbound import InboundMessage
 
 log = structlog.get_logger()

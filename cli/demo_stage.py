@@ -13,8 +13,9 @@ from typing import cast
 
 from cli.local_sender import serve_outbox
 from cli.replies import Replies
-from cli.seat import Seat, message_from, push_of
+from cli.seat import Seat, message_from
 from infra import keys
+from infra.pushes import push_message
 from infra.redis import data_folder, open_redis
 from infra.redis_port import RedisPort
 from infra.settings import Settings
@@ -79,7 +80,7 @@ class Talk:
     async def say(self, text: str, now_ms: int) -> str:
         """Send a message; gives its id."""
         message = message_from(text, self.seat, now_ms=now_ms, nonce=secrets.token_hex(4))
-        await ingest(self.redis, [push_of(message)])
+        await ingest(self.redis, [push_message(message)])
         return message.id
 
     async def answer_to(self, message_id: str) -> Reply:

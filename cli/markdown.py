@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.markdown import Markdown
 from rich.text import Text
 
-from memory.clean import clean
+from infra.clean import clean
 from schemas.reply import Reply
 
 CODE = re.compile(

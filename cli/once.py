@@ -9,9 +9,9 @@ from cli.faults import FAILED
 from cli.room import Room
 from cli.signals import passed
 from cli.texts import say
+from infra.clean import clean
 from infra.clock import ms
 from infra.settings import Settings
-from memory.clean import clean
 from schemas.reply import Reply
 
 GRACE_S = 120.0

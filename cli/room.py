@@ -12,13 +12,14 @@ from cli.environment import redis_patience_s
 from cli.local_sender import serve_outbox
 from cli.processes import serve_worker
 from cli.replies import Replies
-from cli.seat import Seat, message_from, push_of, seat_of
+from cli.seat import Seat, message_from, seat_of
 from cli.signals import passed
 from cli.supervise import OnFailure, Part, supervise
 from infra import health, people
 from infra.clock import Clock
 from infra.forget import forget, meant
 from infra.outage import is_outage
+from infra.pushes import push_message
 from infra.redis import open_redis
 from infra.redis_port import RedisPort
 from infra.settings import Settings
@@ -47,7 +48,7 @@ class Room:
     async def send(self, message: InboundMessage) -> None:
         """Put it into its lane; repeated until the store has it."""
         admitted = await _insist(lambda: self._with_forgotten(message))
-        await _insist(lambda: ingest(self.redis, [push_of(admitted)]))
+        await _insist(lambda: ingest(self.redis, [push_message(admitted)]))
 
     async def _with_forgotten(self, message: InboundMessage) -> InboundMessage:
         """Forgotten is gone at admission, not when the lane comes to it."""

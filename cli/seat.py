@@ -4,12 +4,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from infra import keys
-from infra.effect import Push
+from infra.clean import clean
 from infra.settings import Settings
-from memory.clean import clean
 from schemas.inbound import InboundMessage
-from schemas.wire import dump
 
 BOT_ID = "local"
 BOT_NAME = "koi"
@@ -68,15 +65,3 @@ def message_from(text: str, seat: Seat, *, now_ms: int, nonce: str) -> InboundMe
         id=f"{seat.bot_id}:{now_ms}-{nonce}", bot_id=seat.bot_id, bot=seat.bot, store=seat.store, chat_id=seat.chat_id,
         user_id=seat.user_id, user_name=seat.name, language=seat.language, sent_at_ms=now_ms, text=text, **parts,
     )  # fmt: skip
-
-
-def push_of(message: InboundMessage) -> Push:
-    """The message as an item of its lane: whole, so nothing is waited for."""
-    return Push(
-        job_id=keys.inbox_job(message.lane),
-        queue=keys.inbox_queue(),
-        item_id=message.id,
-        body=dump(message),
-        owner=message.owner,
-        solo=message.kind == "command",
-    )

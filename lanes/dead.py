@@ -1,14 +1,37 @@
-"""Dead letters: list them, put one back into its lane, drop one."""
+"""Dead letters: make one, list them, put one back into its lane, drop one."""
 
 from pathlib import Path
 
 from infra import keys
+from infra.effect import Effect
 from infra.redis_port import RedisPort, Value
 from infra.scripts import Script
+from lanes.claim import Claim, Item
 from schemas.dead import DeadLetter
-from schemas.wire import NotReadable, load
+from schemas.wire import NewerVersion, NotReadable, dump, load
+
+REASON_CHARS = 300
 
 REVIVE = Script(Path(__file__).with_name("revive.lua"))
+
+
+def dead_letter(claim: Claim, item: Item, reason: str, now_ms: int) -> tuple[Effect, ...]:
+    """What puts an item among the dead letters. It holds a person's text: commit it among `texts`.
+
+    reason: of it, the first REASON_CHARS in one line.
+    """
+    letter = DeadLetter(
+        id=item.id,
+        job_id=claim.job_id,
+        at_ms=now_ms,
+        reason=" ".join(reason.split())[:REASON_CHARS],
+        body=item.body.decode(errors="replace"),
+        owner=claim.owner,
+    )
+    return (
+        Effect("HSET", keys.dead_of(claim.owner), (item.id, dump(letter))),
+        Effect("ZADD", keys.dead(), (now_ms, index_member(letter))),
+    )
 
 
 def index_member(letter: DeadLetter) -> str:
@@ -17,7 +40,7 @@ def index_member(letter: DeadLetter) -> str:
 
 
 async def dead_letters(redis: RedisPort) -> list[DeadLetter]:
-    """All of them, oldest first. One that cannot be read is left out (it stays where it is)."""
+    """All of them, oldest first. One that cannot be read, or is of a newer version, is left out (it stays)."""
     letters: list[DeadLetter] = []
     for member in await redis.zrange(keys.dead(), 0, -1):
         owner, _, item_id = member.decode().rpartition("|")
@@ -26,7 +49,7 @@ async def dead_letters(redis: RedisPort) -> list[DeadLetter]:
             continue
         try:
             letters.append(load(DeadLetter, raw))
-        except NotReadable:
+        except (NotReadable, NewerVersion):
             continue
     return letters
 

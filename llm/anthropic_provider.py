@@ -8,8 +8,9 @@ from typing import Any
 import anthropic
 import httpx2
 
+from infra.clean import clean
 from llm.candidates import Service
-from llm.clean import clean, clean_messages
+from llm.clean import clean_messages
 from llm.errors import CallFailed
 from llm.events import Heard, read_event
 from llm.failure import Failure, kind_of, retry_after_s

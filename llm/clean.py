@@ -1,19 +1,10 @@
 """Text and messages in a form that every service takes. Pure."""
 
+from infra.clean import clean
 from llm.request import Message
 
 BLANK = "…"
 """Stands for a message without a visible character: services refuse those."""
-
-
-def clean(text: str) -> str:
-    """Without NULs; halves of a surrogate pair joined, lone ones as U+FFFD: what UTF-8 and JSON can carry."""
-    text = text.replace("\0", "")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
 
 
 def clean_messages(messages: tuple[Message, ...]) -> tuple[Message, ...]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from llm.clean import clean
+from infra.clean import clean
 from llm.events import Finished, Heard, Stopped, Text, Used, Working
 from llm.failure import REJECT, Failure
 from llm.request import UNKNOWN, Ending, Usage

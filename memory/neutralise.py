@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import regex
 
-from memory.clean import clean
+from infra.clean import clean
 from memory.summary import NOTHING
 
 NAMES = ("conversationhistory", "systemprompt", "systemreminder", "systemmessage", "system")

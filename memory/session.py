@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from infra import keys
+from infra.clean import clean
 from infra.effect import Effect
-from memory.clean import clean
 from memory.limits import SessionLimits
 from memory.summary import cut
 from memory.window import newest_within

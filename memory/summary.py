@@ -2,7 +2,7 @@
 
 import regex
 
-from memory.clean import clean
+from infra.clean import clean
 
 NOTHING = "…"
 """Stands for a text in which there is nothing to see, so that a summary is never empty."""

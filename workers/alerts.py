@@ -13,10 +13,11 @@ from redis.exceptions import RedisError
 
 from infra import keys
 from infra.people import People
+from infra.pushes import push_reply
 from lanes.ingest import ingest
 from schemas.inbound import person_owner
 from schemas.reply import Reply
-from workers.outgoing import Place, is_local, outgoing, plain_reply
+from workers.outgoing import Place, is_local, plain_reply
 from workers.services import Services
 from workers.texts import say, say_n
 from workers.times import moment
@@ -124,7 +125,7 @@ async def tell_owner(s: Services, alert: Alert, place: Place) -> None:
         if reply is None:
             log.warning("alert_to_nobody", cause=alert.cause)
             return
-        await ingest(s.redis, [outgoing(reply)])
+        await ingest(s.redis, [push_reply(reply)])
         await s.redis.set(mark, "1", ex=HOUR_S)
     except RedisError as error:
         log.warning("alert_not_sent", cause=alert.cause, error=type(error).__name__)

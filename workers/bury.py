@@ -1,20 +1,16 @@
 """What is committed for messages that are given up: kept for the owner to decide, and an honest line. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from infra import keys
-from infra.effect import Effect
+from infra.pushes import push_reply
 from lanes.claim import Claim, Item
-from lanes.dead import index_member
+from lanes.dead import dead_letter
 from lanes.outcome import Commit
 from memory.summary import cut
-from schemas.dead import DeadLetter
-from schemas.wire import dump
-from workers.outgoing import Place, outgoing, plain_reply
+from workers.outgoing import Place, plain_reply
 from workers.texts import say
 from workers.waiting import Waiting
 
-REASON_CHARS = 300
 QUOTE_CHARS = 80
 UNREADABLE = "not a message that this release can read"
 
@@ -54,23 +50,10 @@ def _buried(
         answers=ids, language=language, failed=True,
     )  # fmt: skip
     return Commit(
-        texts=tuple(_dead_letters(claim, items, reason, now_ms)), pushes=(outgoing(notice),), remove=ids
+        texts=tuple(effect for item in items for effect in dead_letter(claim, item, reason, now_ms)),
+        pushes=(push_reply(notice),),
+        remove=ids,
     )
-
-
-def _dead_letters(claim: Claim, items: Sequence[Item], reason: str, now_ms: int) -> Iterable[Effect]:
-    """Text of the person: not stored if its owner forgot meanwhile."""
-    for item in items:
-        letter = DeadLetter(
-            id=item.id,
-            job_id=claim.job_id,
-            at_ms=now_ms,
-            reason=cut(reason.replace("\n", " "), REASON_CHARS),
-            body=item.body.decode("utf-8", "replace"),
-            owner=claim.owner,
-        )
-        yield Effect("HSET", keys.dead_of(claim.owner), (item.id, dump(letter)))
-        yield Effect("ZADD", keys.dead(), (now_ms, index_member(letter)))
 
 
 def _unreadable_line(language: str) -> str:

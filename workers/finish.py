@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from datetime import tzinfo
 
 from infra import keys
+from infra.clean import clean
 from infra.effect import Effect
+from infra.pushes import push_reply
 from lanes.outcome import Commit
 from llm.request import Completion, Usage
-from memory.clean import clean
 from memory.entry import make_entry, session_name_of
 from memory.ring import Remembered, remember
 from memory.session import end_effects, extend, new_exchange, session_effects
@@ -15,7 +16,7 @@ from schemas.inbound import InboundMessage
 from schemas.memory import AnswerRecord
 from schemas.reply import Reply
 from schemas.wire import dump
-from workers.outgoing import Place, outgoing, plain_reply
+from workers.outgoing import Place, plain_reply
 from workers.plan import Plan
 from workers.services import Services
 from workers.texts import say
@@ -60,7 +61,7 @@ def commit_of_line(turn: Turn, text: str, *, failed: bool = False) -> Commit:
         turn.place, f"{turn.id}:answer", text, answers=turn.answers, language=turn.language, failed=failed
     )
     ended = end_effects(turn.first.lane) if turn.starts_anew else ()
-    return Commit(effects=ended, pushes=(outgoing(reply),))
+    return Commit(effects=ended, pushes=(push_reply(reply),))
 
 
 def commit_of_answer(
@@ -89,7 +90,7 @@ def commit_of_answer(
         *session_effects(lane, session, s.session),
         *remember(turn.first.owner, entry, remembered, s.memory),
     )
-    return Commit(effects, texts, pushes=(outgoing(_reply(turn, plan, completion, s.zone)),))
+    return Commit(effects, texts, pushes=(push_reply(_reply(turn, plan, completion, s.zone)),))
 
 
 def _reply(turn: Turn, plan: Plan, completion: Completion, zone: tzinfo) -> Reply:

@@ -3,12 +3,9 @@
 from dataclasses import dataclass
 from typing import Self
 
-from infra import keys
-from infra.effect import Push
-from memory.clean import clean
+from infra.clean import clean
 from schemas.inbound import InboundMessage
 from schemas.reply import Reply
-from schemas.wire import dump
 
 LOCAL = "local"
 """Bot of `koi chat`; further ones are called `local-NAME`."""
@@ -49,17 +46,6 @@ def plain_reply(
         id=reply_id, bot_id=place.bot_id, chat_id=place.chat_id, topic_id=place.topic_id, owner=place.owner,
         text=clean(text), plain=True, answers=answers, language=language, failed=failed,
     )  # fmt: skip
-
-
-def outgoing(reply: Reply) -> Push:
-    """The reply as an item of its outbox lane."""
-    return Push(
-        job_id=keys.outbox_job(reply.lane),
-        queue=keys.outbox_queue(reply.bot_id),
-        item_id=reply.id,
-        body=dump(reply),
-        owner=reply.owner,
-    )
 
 
 def is_local(bot_id: str) -> bool:

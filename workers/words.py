@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from infra.clean import clean
 from infra.texts import later
-from memory.clean import clean
 from memory.summary import VISIBLE
 from schemas.inbound import InboundMessage
 from workers.texts import say

@@ -7,10 +7,10 @@ import pytest
 
 from bot.api import BotApi, Me
 from bot.limiter import Limiter
-from bot.notice import push_of
 from bot.reply import Sender
 from infra import keys
 from infra.people import PeopleCache
+from infra.pushes import push_reply
 from infra.redis_port import RedisPort
 from infra.settings import Settings, TelegramSettings
 from lanes.claim import Claim, claim_due
@@ -114,7 +114,7 @@ def make_sender(redis: RedisPort, api: BotApi, limits: TelegramSettings = FAST) 
 
 
 async def queue(redis: RedisPort, *replies: Reply) -> None:
-    await ingest(redis, [push_of(r) for r in replies])
+    await ingest(redis, [push_reply(r) for r in replies])
 
 
 async def one(redis: RedisPort) -> Claim:

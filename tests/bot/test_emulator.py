@@ -10,8 +10,8 @@ from aiohttp import web
 from pydantic import SecretStr
 
 from bot.main import serve
-from bot.notice import push_of
 from infra import keys
+from infra.pushes import push_reply
 from infra.redis_port import RedisPort
 from infra.settings import Settings
 from lanes.claim import claim_due
@@ -84,7 +84,7 @@ async def echo(redis: RedisPort) -> InboundMessage:
             answer = Reply(
                 id=f"{message.id}:answer", bot_id="777", chat_id=message.chat_id, text=f"**{message.text}**"
             )
-            await ingest(redis, [push_of(answer)])
+            await ingest(redis, [push_reply(answer)])
             return message
         await asyncio.sleep(0.002)
 

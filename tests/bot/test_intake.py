@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from bot.admit import Door
-from bot.intake import Intake, Taken, push_of, what_to_forget
+from bot.intake import Intake, Taken, what_to_forget
 from infra import keys
 from infra.people import PeopleCache, owner_id, pairing_code, save_person
+from infra.pushes import push_message
 from infra.redis_port import RedisPort
 from infra.settings import Settings
 from lanes.outcome import Commit, Done
@@ -96,8 +97,8 @@ async def test_the_webhook_stores_no_offset(redis: RedisPort) -> None:
 def test_a_command_goes_alone_and_a_part_waits() -> None:
     message = InboundMessage(id="777:1", bot_id="777", bot="b", chat_id="42", user_id="42", sent_at_ms=1)
 
-    command = push_of(message.model_copy(update={"kind": "command"}), 700)
-    part = push_of(message, 700)
+    command = push_message(message.model_copy(update={"kind": "command"}), 700)
+    part = push_message(message, 700)
 
     assert (command.solo, command.hold_ms) == (True, 0)
     assert (part.solo, part.hold_ms, part.owner) == (False, 700, "home:u:42")

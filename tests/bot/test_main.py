@@ -10,10 +10,10 @@ from aiohttp import ClientSession
 from pydantic import SecretStr
 
 from bot.main import serve
-from bot.notice import push_of
 from bot.webhook import SECRET_HEADER
 from infra import health, keys
 from infra.people import owner_id
+from infra.pushes import push_reply
 from infra.redis_port import RedisPort
 from infra.settings import BotSettings, Settings
 from lanes.claim import claim_due
@@ -67,7 +67,7 @@ async def answer(redis: RedisPort, message: InboundMessage, text: str) -> None:
     reply = Reply(
         id=f"{message.id}:answer", bot_id=message.bot_id, chat_id=message.chat_id, topic_id=message.topic_id, text=text
     )  # fmt: skip
-    await ingest(redis, [push_of(reply)])
+    await ingest(redis, [push_reply(reply)])
 
 
 async def test_a_message_in_and_an_answer_out(redis: RedisPort, fake: FakeTelegram) -> None:
@@ -179,7 +179,7 @@ async def test_it_beats_while_it_lives(redis: RedisPort, fake: FakeTelegram) -> 
 
 async def test_stopping_finishes_what_is_being_sent(redis: RedisPort, fake: FakeTelegram) -> None:
     hello = Reply(id="t:answer", bot_id="777", chat_id="42", text="hello")
-    await ingest(redis, [push_of(hello)])
+    await ingest(redis, [push_reply(hello)])
     process = Process(redis, fake, telegram_owner="42")
     fake.fault(Fault("slow", delay_s=0.1))
 

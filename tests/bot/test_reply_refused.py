@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from bot.api import BotApi
-from bot.notice import push_of
 from bot.reply import BAD_TOKEN_MS, NEWER_MS, UNREACHED_MS, Sender
 from infra import keys
 from infra.effect import Push
 from infra.people import save_person
+from infra.pushes import push_reply
 from infra.redis_port import RedisPort
 from infra.settings import TelegramSettings
 from lanes.dead import dead_letters
@@ -215,8 +215,8 @@ async def test_a_notice_that_fails_makes_no_further_notice(
 async def test_what_is_no_reply_is_set_aside_and_the_lane_goes_on(
     redis: RedisPort, sender: Sender, fake: FakeTelegram
 ) -> None:
-    broken = replace(push_of(reply(1, "")), body=b"{not json")
-    await ingest(redis, [broken, push_of(reply(2, "next"))])
+    broken = replace(push_reply(reply(1, "")), body=b"{not json")
+    await ingest(redis, [broken, push_reply(reply(2, "next"))])
 
     await attempt(redis, sender)
     for claim in await take(redis):

@@ -2,8 +2,9 @@
 
 import pytest
 
-from cli.seat import message_from, push_of, seat_of
+from cli.seat import message_from, seat_of
 from infra import keys
+from infra.pushes import push_message
 from infra.settings import BotSettings, Settings
 from schemas.inbound import InboundMessage
 from schemas.wire import load
@@ -46,7 +47,7 @@ def test_a_bot_of_another_store_has_another_memory_and_its_own_language() -> Non
 def test_a_message_goes_to_the_inbox_of_its_lane_as_it_is() -> None:
     message = said("hello")
 
-    push = push_of(message)
+    push = push_message(message)
 
     assert (push.job_id, push.queue) == ("in:local:local:jo:0", keys.inbox_queue())
     assert load(InboundMessage, push.body) == message
@@ -67,7 +68,7 @@ def test_a_command_is_recognised_and_taken_alone(text: str, command: str, argume
     message = said(text)
 
     assert (message.command, message.argument) == (command, argument)
-    assert push_of(message).solo is bool(command)
+    assert push_message(message).solo is bool(command)
 
 
 def test_lone_surrogates_and_nuls_are_cleaned() -> None:

@@ -341,18 +341,27 @@ class Meddling:
     def __init__(self, redis: RedisPort, times: int, meddle: Any) -> None:
         self._redis, self._times, self._meddle = redis, times, meddle
         self.removals = 0
+        self._removal = ""
 
     def register_script(self, script: str) -> Any:
         registered = self._redis.register_script(script)
+        if script.startswith("-- forget:"):
+            self._removal = registered.sha
+        return registered
 
-        async def call(script_keys: list[str], args: list[Any], client: Any = None) -> Any:
-            if script.startswith("-- forget:"):
+    def pipeline(self, transaction: bool) -> Any:
+        pipe = cast("Any", self._redis.pipeline(transaction))
+        execute = pipe.execute
+
+        async def meddle_and_execute(**how: Any) -> Any:
+            if any(self._removal in words for words, _ in pipe.command_stack):
                 self.removals += 1
                 if self.removals <= self._times:
                     await self._meddle(self.removals)
-            return await registered(script_keys, args, client)
+            return await execute(**how)
 
-        return call
+        pipe.execute = meddle_and_execute
+        return pipe
 
 
 async def test_what_was_stored_between_look_and_removal_goes_too(redis: RedisPort) -> None:

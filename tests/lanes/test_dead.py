@@ -1,5 +1,7 @@
 """Dead letters can be read, retried and dropped."""
 
+import pytest
+
 from infra import keys
 from infra.redis_port import RedisPort
 from lanes.dead import dead_letters, drop_dead, index_member, retry_dead
@@ -16,6 +18,15 @@ async def bury(redis: RedisPort) -> None:
 
 
 async def test_a_dead_letter_is_listed(redis: RedisPort) -> None:
+    await bury(redis)
+
+    assert await dead_letters(redis) == [LETTER]
+
+
+@pytest.mark.parametrize("raw", [b'{"v":2,"id":"7:2"}', b"?"], ids=["of a newer version", "unreadable"])
+async def test_a_letter_that_cannot_be_read_hides_no_other(redis: RedisPort, raw: bytes) -> None:
+    await redis.hset(keys.dead_of(OWNER), "7:2", raw)
+    await redis.zadd(keys.dead(), {f"{OWNER}|7:2": 1})
     await bury(redis)
 
     assert await dead_letters(redis) == [LETTER]

@@ -1,6 +1,7 @@
 import pytest
 
-from llm.clean import BLANK, clean, clean_messages
+from infra.clean import clean
+from llm.clean import BLANK, clean_messages
 from llm.request import Message
 
 

@@ -5,7 +5,7 @@ import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.clean import clean
+from infra.clean import clean
 from memory.summary import NOTHING, cut, shorten, summarise
 
 FAMILY = "👨‍👩‍👧‍👦"

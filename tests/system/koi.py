@@ -76,8 +76,7 @@ def kill(*processes: Process) -> None:
 
 async def end(*processes: Process) -> list[int]:
     """SIGTERM; gives the exit codes."""
-    for process in processes:
-        await asyncio.to_thread(process.end)
+    await asyncio.gather(*(asyncio.to_thread(process.end) for process in processes))
     return [process.wait() for process in processes]
 
 

@@ -23,7 +23,7 @@ from tests.fakes.telegram_state import Fault
 from tests.system import koi
 from tests.system.koi import Heard, Talk, until
 
-pytestmark = [pytest.mark.system, pytest.mark.xdist_group("keys")]
+pytestmark = pytest.mark.system
 
 HOUSE, BUSY, SLOW = "7101", "7102", "7103"
 CONFIG = """

@@ -22,7 +22,7 @@ from tests.fakes.telegram import FakeTelegram
 from tests.system import koi
 from tests.system.koi import Heard, Talk, until
 
-pytestmark = [pytest.mark.system, pytest.mark.xdist_group("parcel")]
+pytestmark = pytest.mark.system
 
 PARCELS, HELPER, OFFICE = "7001", "7002", "7003"
 CONFIG = """

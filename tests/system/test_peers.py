@@ -16,7 +16,7 @@ from tests.fakes.llmock import llmock_server
 from tests.system import koi
 from tests.system.koi import until
 
-pytestmark = [pytest.mark.system, pytest.mark.xdist_group("peers")]
+pytestmark = pytest.mark.system
 
 POLLING, POSTED = "7201", "7202"
 QUESTION, MESSAGE = "Check wo das Chemitek-Paket bleibt", "Soll Mittwoch kommen"
