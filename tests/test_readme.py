@@ -31,6 +31,21 @@ def test_every_file_that_a_page_names_exists(page: Path) -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
+def test_every_path_in_the_pages_for_developers_exists() -> None:
+    pages = [
+        ROOT / "docs" / "architecture.md",
+        ROOT / "CONTRIBUTING.md",
+        *(ROOT / "docs" / "decisions").glob("*.md"),
+    ]
+    named = {
+        path
+        for page in pages
+        for path in re.findall(r"`([a-z]+(?:/[a-zA-Z_.]+)+)(?:::\w+)?`", page.read_text("utf-8"))
+    }
+
+    assert sorted(path for path in named if not (ROOT / path).exists()) == []
+
+
 def test_the_library_example_runs(redis: RedisPort, valkey_socket: Path) -> None:
     example = re.search(r"```python\n(.*?)```", PAGES[0].read_text("utf-8"), re.DOTALL)
     assert example is not None
