@@ -7,10 +7,12 @@
 local queue, lease_ms, wanted, prefix, per_turn = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 local now = now_ms()
 
+local function count(k, field) return tonumber(redis.call('HGET', k.state, field) or 0) or 0 end
+
 -- ids that wait, from the front: one command alone, or everything up to the next command
 local function choose(k)
   local limit = per_turn
-  if tonumber(redis.call('HGET', k.state, 'single') or 0) > 0 then limit = 1 end
+  if count(k, 'single') > 0 then limit = 1 end
   local ids, known = {}, {}
   for _, entry in ipairs(redis.call('LRANGE', k.items, 0, -1)) do
     local solo, id = entry:sub(1, 1) == '1', entry:sub(3)
@@ -61,11 +63,7 @@ local function claim(job_id)
     redis.call('ZADD', queue, now + left, job_id)
     return nil
   end
-  if lane_wrong_type(k, queue) then      -- not ours to mend, and the other lanes must go on
-    redis.call('ZADD', queue, now + 60000, job_id)
-    redis.call('INCR', 'koi:count:broken_lanes')
-    return nil
-  end
+  if lane_wrong_type(k, queue) then error('broken') end
   local token = prefix .. ':' .. redis.call('INCR', 'koi:fence')
   local items = take(k, token)
   if #items == 0 then
@@ -77,13 +75,19 @@ local function claim(job_id)
   redis.call('HDEL', k.state, 'held_since', 'hold_until', 'not_before')
   redis.call('SET', k.lease, token, 'PX', lease_ms)
   redis.call('ZADD', queue, now + lease_ms, job_id)
-  local v = redis.call('HMGET', k.state, 'turn', 'epoch', 'owner', 'failures', 'deaths')
-  return { job_id, token, v[1], v[2] or '0', v[3] or '', v[4] or '0', v[5] or '0', items, redis.call('HGETALL', k.kept) }
+  local v = redis.call('HMGET', k.state, 'turn', 'epoch', 'owner')
+  return { job_id, token, v[1], v[2] or '0', v[3] or '', count(k, 'failures'), count(k, 'deaths'), items,
+           redis.call('HGETALL', k.kept) }
 end
 
 local out = { -1 }
 for _, job_id in ipairs(redis.call('ZRANGEBYSCORE', queue, '-inf', now, 'LIMIT', 0, wanted)) do
-  out[#out + 1] = claim(job_id)
+  local whole, found = pcall(claim, job_id)
+  if not whole then      -- not ours to mend, and the other lanes must go on; a full or read-only Redis raises here
+    redis.call('ZADD', queue, now + 60000, job_id)
+    redis.call('INCR', 'koi:count:broken_lanes')
+  end
+  if whole then out[#out + 1] = found end
 end
 local next_due = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
 if next_due[2] then out[1] = math.max(0, tonumber(next_due[2]) - now) end

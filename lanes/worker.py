@@ -182,6 +182,9 @@ class LaneWorker(Worker):
             if not self.leases[claim.job_id].lost:  # shutting down: nobody is to blame  # fmt: skip
                 await self._hand_back(claim)
             raise
+        except Exception as error:  # noqa: BLE001 — the border of a lane: how it ends must not end the others
+            log.warning("lane_broken", job_id=claim.job_id, error=type(error).__name__, where=_where(error))
+            await self._hand_back(claim, delay_ms=BROKEN_LANE_PAUSE_MS)
 
     async def _attempt(self, claim: Claim) -> Outcome:
         match after_deaths(deaths=claim.deaths, limit=self.limits.deaths, items=len(claim.items)):

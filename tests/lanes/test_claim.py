@@ -1,6 +1,7 @@
 """Invariants 3, 5 and 6: one turn per lane, nothing stranded, a retry is the same turn."""
 
 import orjson
+import pytest
 from arq.jobs import deserialize_job_raw
 
 from infra import keys
@@ -8,7 +9,7 @@ from infra.redis_port import RedisPort
 from lanes.commit import commit, release
 from lanes.keep import keep
 from lanes.outcome import Commit
-from tests.lanes.conftest import JOB, QUEUE, ids, is_gone, lose_lease, message, send, take, take_one
+from tests.lanes.conftest import JOB, OWNER, QUEUE, ids, is_gone, lose_lease, message, send, take, take_one
 
 
 async def test_a_lane_is_given_to_one_worker_at_a_time(redis: RedisPort) -> None:
@@ -131,3 +132,31 @@ async def test_the_lane_job_can_be_read_by_arq(redis: RedisPort) -> None:
     assert raw is not None
     function, args, kwargs, _, _ = deserialize_job_raw(raw, deserializer=orjson.loads)
     assert (function, list(args), kwargs) == ("run_lane", [JOB], {})
+
+
+@pytest.mark.parametrize(
+    ("key", "fields"),
+    [
+        (keys.epoch(OWNER), {"not": "a counter"}),
+        (keys.state(JOB), {"turn": "t", "taken": "5"}),
+        (keys.state(JOB), {"turn": "t", "taken": '[["7:1"]]'}),
+    ],
+)
+async def test_a_lane_that_cannot_be_read_stops_no_other(
+    redis: RedisPort, key: str, fields: dict[str, str | bytes | int | float]
+) -> None:
+    await send(redis, message(1), message(2, lane="7:43:0", owner="home:u:43"))
+    await redis.hset(key, mapping=fields)
+
+    assert [ids(claim) for claim in await take(redis)] == [["7:2"]]
+    assert await redis.zscore(QUEUE, JOB) is not None
+    assert await redis.get(keys.count("broken_lanes")) == b"1"
+
+
+async def test_counts_that_are_no_numbers_count_as_none(redis: RedisPort) -> None:
+    await send(redis, message(1))
+    await redis.hset(keys.state(JOB), mapping={"single": "x", "failures": "y", "deaths": "z"})
+
+    claim = await take_one(redis)
+
+    assert (claim.failures, claim.deaths) == (0, 0)

@@ -259,3 +259,34 @@ async def test_a_stranded_lane_is_given_its_job_back_and_counted(redis: RedisPor
     assert await sweep(redis) == 1
     assert await redis.get(SWEPT) == b"1"
     await serve_until(redis, script, lambda: is_gone(redis))
+
+
+async def test_a_lane_whose_end_cannot_be_written_waits_and_the_worker_goes_on(
+    redis: RedisPort, script: Script
+) -> None:
+    async def not_a_number(_: Claim) -> Outcome:
+        return Done(Commit(effects=(Effect("HINCRBY", "koi:x", ("field", "many")),)))
+
+    def no_bury(_claim: Claim, _reason: str) -> Commit:
+        raise ValueError("no letter can be written")
+
+    async def poison(_: Claim) -> Outcome:
+        return Failed("poison", final=True)
+
+    async def answered() -> bool:
+        return await is_gone(redis, keys.inbox_job("7:44:0"))
+
+    script.steps = {"7:1": not_a_number, "7:2": poison}
+    script.bury = no_bury  # pyright: ignore[reportAttributeAccessIssue]
+    await send(redis, message(1), message(2, lane="7:43:0"))
+
+    async def then_another() -> bool:
+        if len(script.seen) == 2:
+            await send(redis, message(3, lane="7:44:0"))
+        return len(script.seen) >= 3 and await answered()
+
+    await serve_until(redis, script, then_another)
+
+    for job_id in (JOB, keys.inbox_job("7:43:0")):
+        assert await redis.exists(keys.lease(job_id)) == 0
+        assert await redis.zscore(QUEUE, job_id) is not None
