@@ -11,6 +11,11 @@ from workers.plan import Given, Plan, plan_turn, smaller
 from workers.presence import typing
 from workers.services import Answers, Services
 
+LONGEST_WAIT_S = 120.0
+"""A service that asks to be left alone for longer (a daily limit): the person hears at once that there is no answer,
+instead of a silent lane, and the message stays with the dead letters.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Caller:
@@ -67,8 +72,10 @@ async def _ask(
             completion = await chain.complete(request, deadline_at=caller.deadline_at, on_call=on_call)
     except NoModelAnswered as error:
         await tell_owner(s, NobodyAnswered(error.reason), caller.place)
-        wait_ms = None if error.retry_after_s is None else round(error.retry_after_s * 1000)
-        return Failed(error.reason, retry_after_ms=wait_ms, final=not error.worth_retrying)
+        wait_s = error.retry_after_s
+        wait_ms = None if wait_s is None else round(wait_s * 1000)
+        too_long = wait_s is not None and wait_s > LONGEST_WAIT_S
+        return Failed(error.reason, retry_after_ms=wait_ms, final=too_long or not error.worth_retrying)
     except RequestRejected as error:
         return TooLong(error.reason) if error.too_long else Failed(error.reason, final=True)
     if completion.model != completion.asked:

@@ -155,6 +155,7 @@ async def test_when_no_model_answers_the_turn_is_tried_again(house: House) -> No
     [
         pytest.param(NoModelAnswered((), "sonnet: unauthorized", worth_retrying=False), id="wrong key"),
         pytest.param(RequestRejected((), "sonnet: rejected"), id="400"),
+        pytest.param(NoModelAnswered((), "sonnet: rate_limited", retry_after_s=86_400), id="not today"),
     ],
 )
 async def test_what_cannot_work_is_not_tried_again(house: House, error: Exception) -> None:
