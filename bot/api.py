@@ -13,7 +13,7 @@ import orjson
 from aiogram import Bot
 from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import TelegramAPIServer
-from aiogram.exceptions import ClientDecodeError, TelegramNetworkError
+from aiogram.exceptions import AiogramError, ClientDecodeError, TelegramNetworkError, TelegramRetryAfter
 from aiogram.methods import TelegramMethod
 from aiogram.utils.token import TokenValidationError
 from aiohttp import ClientError, ClientTimeout
@@ -26,6 +26,8 @@ CONNECT_S = 10
 SEND = ClientTimeout(total=20, sock_connect=CONNECT_S)
 """After it nobody knows whether the message was sent."""
 TYPING = ClientTimeout(total=5)
+UNTOLD_WAIT_S = 1
+"""After a 429 that does not say how long to wait (a proxy's own, or one that says 0): certainly not sent all the same."""
 POLL_S = 25
 """How long Telegram may hold a getUpdates back when nothing arrives."""
 POLL = ClientTimeout(total=POLL_S + 10, sock_connect=CONNECT_S)
@@ -142,9 +144,19 @@ class BotApi:
             answer = _read(content)
             if answer.get("ok") is True:
                 return answer.get("result")
-        return self._session.check_response(
-            self._bot, call, response.status, content.decode(errors="replace")
-        ).result
+        try:
+            return self._session.check_response(
+                self._bot, call, response.status, content.decode(errors="replace")
+            ).result
+        except TelegramRetryAfter as error:
+            error.retry_after = max(UNTOLD_WAIT_S, error.retry_after)
+            raise
+        except AiogramError as error:
+            if response.status != HTTPStatus.TOO_MANY_REQUESTS:
+                raise
+            raise TelegramRetryAfter(
+                method=call, message="429 without a wait", retry_after=UNTOLD_WAIT_S
+            ) from error
 
 
 def _read(content: bytes) -> Json:

@@ -254,3 +254,25 @@ async def test_giving_up_makes_a_dead_letter_and_tells_the_owner(redis: RedisPor
     assert [letter.reason for letter in await dead_letters(redis)] == ["the process died 6 times"]
     (notice,) = await take(redis)
     assert notice.items[0].id == "turn1:answer:notice"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("error", status=429, description="Too Many Requests", times=3),
+        Fault("flood", retry_after=0, times=3),
+        Fault("flood", retry_after=-5, times=3),
+    ],
+    ids=["no parameters", "zero", "negative"],
+)
+async def test_a_429_that_names_no_wait_was_not_sent_either(
+    redis: RedisPort, sender: Sender, fake: FakeTelegram, fault: Fault
+) -> None:
+    fake.fault(fault)
+    await queue(redis, reply(1, "hello"))
+
+    for _ in range(4):
+        await redis.delete(keys.send_pause("777", CHAT), keys.send_limit("777", CHAT))
+        await attempt(redis, sender)
+
+    assert fake.texts(CHAT) == ["hello"]
