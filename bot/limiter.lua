@@ -6,9 +6,11 @@
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
 
--- when the next message would be on time, and how long it is too early now, µs
+-- when the next message would be on time, and how long it is too early now, µs; further ahead than a whole burst only
+-- if Redis' clock jumped back
 local function look(key, between, burst)
   local due = math.max(tonumber(redis.call('GET', key) or 0), now)
+  if due > now + between * burst + 1000000 then due = now end
   return due + between, due - now - between * (burst - 1)
 end
 

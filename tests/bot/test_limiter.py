@@ -114,3 +114,12 @@ async def test_a_success_between_two_429s_clears_the_bot(redis: RedisPort) -> No
         limiter.worked()
 
     assert await limiter.turn("5") == 0
+
+
+async def test_a_clock_of_redis_that_jumped_back_silences_nobody(redis: RedisPort) -> None:
+    limiter = Limiter(redis, "7", TelegramSettings())
+    seconds, _ = await redis.time()
+    for key in (keys.send_limit("7"), keys.send_limit("7", "1")):
+        await redis.set(key, (seconds + 3600) * 1_000_000, px=3_600_000)
+
+    assert await limiter.take("1") == Wait(0, 0)
