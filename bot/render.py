@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 from heapq import heapify, heappop, heappush
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 from bot.split import Entity, Part, split
@@ -27,8 +27,15 @@ MARKUP = re.compile(
 
 URL = re.compile(r"https?://[^\s<>()\[\]`\"'*]+")
 WORD = re.compile(r"[^\W_]{2,}")
-NO_WORD = re.compile(r"^( {0,3}(?:`{3,}|~{3,})[^`\n,]*),[^`\n]*$|&#?\w+;|\\[A-Za-z]+", re.MULTILINE)
+NO_WORD = re.compile(r"^( {0,3}(?:`{3,}+|~{3,}+)[^`\n,]*+),[^`\n]*$|&#?\w+;|\\[A-Za-z]+", re.MULTILINE)
 """What stands behind the language of a code block, character references, LaTeX commands: may vanish when rendered."""
+
+MOST_MARKS = 4_000
+"""More than this is no text with markup but a pattern, and would hold up the whole process for seconds."""
+MOST_GROWTH, GROWTH_UNITS = 2, 1_000
+"""Markdown gets shorter when it is rendered. What grows beyond `MOST_GROWTH` times its length and this (lists in lists,
+hundreds deep: their indentation grows with the square) would become hundreds of messages.
+"""
 
 SPLITTABLE = {"bold", "italic", "underline", "strikethrough", "spoiler"}
 QUOTES = {"blockquote", "expandable_blockquote"}
@@ -41,12 +48,17 @@ def render(text: str, *, plain: bool = False) -> tuple[Part, ...]:
     plain: `text` is no Markdown.
     """
     text = clean(text)
-    if plain or not MARKUP.search(text):
+    if plain or not 0 < _marks(text) <= MOST_MARKS:
         return split(text)
     shown, entities = _convert(text)
-    if _lost(text, shown, entities):
+    if len(shown) > MOST_GROWTH * len(text) + GROWTH_UNITS or _lost(text, shown, entities):
         return split(text)
     return split(shown, legal(entities))
+
+
+def _marks(text: str) -> int:
+    """How much markup is in it; not counted further than MOST_MARKS + 1."""
+    return sum(1 for _ in islice(MARKUP.finditer(text), MOST_MARKS + 1))
 
 
 def legal(entities: Iterable[Entity]) -> list[Entity]:

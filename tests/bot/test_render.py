@@ -1,6 +1,7 @@
 """What people see of a model's Markdown, under Telegram's rules (tests/fakes/telegram_rules.py)."""
 
 import re
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -239,3 +240,14 @@ def test_parts_keep_to_both_limits_and_lose_nothing(
     assert all(fault_of(part.text, part.entities) is None for part in parts)
     if text.strip():
         assert "".join("".join(part.text.split()) for part in parts) == "".join(text.split())
+
+
+@pytest.mark.parametrize("pattern", ["1. ", "- 1. ", "> - ", "~~", "$", "||"])
+def test_a_pattern_of_markup_becomes_neither_hundreds_of_messages_nor_seconds_of_work(pattern: str) -> None:
+    text = pattern * (20_000 // len(pattern))
+
+    began = time.process_time()
+    parts = render(text)
+
+    assert time.process_time() - began < 2
+    assert len(parts) <= 1 + len(text) // 4000
