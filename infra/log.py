@@ -104,10 +104,12 @@ def _chain(error: BaseException) -> list[BaseException]:
 def without_secrets(
     _logger: object, _method: str, event: MutableMapping[str, Any]
 ) -> MutableMapping[str, Any]:
-    """Blot out what looks like a token, a key or a password in an address."""
+    """Blot out what looks like a token, a key or a password in an address; and half characters (services may send them),
+    which no line can be written with: whoever logs must not fail by it.
+    """
     for name, value in event.items():
         if isinstance(value, str):
-            event[name] = masked(value)
+            event[name] = masked(value.encode("utf-8", "replace").decode())
     return event
 
 

@@ -195,3 +195,12 @@ async def test_what_asyncio_complains_about_holds_no_text(output: io.StringIO) -
     assert line["template"] == "Task exception was never retrieved"
     assert line["error"] == "ValueError"
     assert SAID not in output.getvalue()
+
+
+def test_half_a_character_in_a_field_does_not_fail_whoever_logs(output: io.StringIO) -> None:
+    start_log("info", output)
+
+    structlog.get_logger().warning("turn_failed", reason="sonnet: rejected (bad \ud800 type)")
+
+    (line,) = lines(output)
+    assert line["reason"] == "sonnet: rejected (bad ? type)"
