@@ -58,3 +58,11 @@ async def test_a_dropped_dead_letter_is_gone(redis: RedisPort) -> None:
 
     assert await dead_letters(redis) == []
     assert await take(redis) == []
+
+
+async def test_a_letter_of_a_newer_release_hides_no_other(redis: RedisPort) -> None:
+    await bury(redis)
+    await redis.hset(keys.dead_of(OWNER), "7:2", '{"v":2,"id":"7:2","new":"field"}')
+    await redis.zadd(keys.dead(), {f"{OWNER}|7:2": 6})
+
+    assert await dead_letters(redis) == [LETTER]
