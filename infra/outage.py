@@ -1,7 +1,7 @@
 """Redis away, or a fault of what was asked? The first passes by itself, the second does not."""
 
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import OutOfMemoryError, ReadOnlyError, RedisError, ResponseError
+from redis.exceptions import NoScriptError, OutOfMemoryError, ReadOnlyError, RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 PASSING = (
@@ -19,7 +19,11 @@ PASSING = (
 
 
 def is_outage(error: RedisError) -> bool:
-    """True if repeating the same thing later can work: not reached, full, read-only, loading."""
-    if isinstance(error, RedisConnectionError | RedisTimeoutError | OutOfMemoryError | ReadOnlyError):
+    """True if repeating the same thing later can work: not reached, full, read-only, loading, restarted (or failed over)
+    between the loading of a script and its call.
+    """
+    if isinstance(
+        error, RedisConnectionError | RedisTimeoutError | OutOfMemoryError | ReadOnlyError | NoScriptError
+    ):
         return True
     return isinstance(error, ResponseError) and str(error).startswith(PASSING)
