@@ -55,7 +55,7 @@ class Letter:
 
     def done(self, commit: Commit) -> Done:
         """The reply is dealt with; others of its lane become a turn of their own."""
-        return Done(Commit(commit.effects, commit.texts, commit.pushes, remove=(self.item.id,)))
+        return Done(replace(commit, remove=(self.item.id,)))
 
 
 class Sender:
@@ -166,8 +166,10 @@ class Sender:
         return self._buried(claim, (item,), reason)
 
     def _buried(self, claim: Claim, items: tuple[Item, ...], reason: str) -> Commit:
-        texts = tuple(effect for item in items for effect in dead_letter(claim, item, reason, self._clock()))
+        letters = tuple(
+            (item.id, effect) for item in items for effect in dead_letter(claim, item, reason, self._clock())
+        )
         people = self._people.last()
         pushes = tuple(push for item in items for push in dead_notice(claim, item, reason, self._me, people))
         log.error("reply_dead", lane=claim.lane, reply_ids=[item.id for item in items], reason=reason)
-        return Commit(texts=texts, pushes=pushes, remove=tuple(item.id for item in items))
+        return Commit(letters=letters, pushes=pushes, remove=tuple(item.id for item in items))

@@ -1,7 +1,7 @@
 -- commit: end a turn: all its effects, its replies and the removal of its items in one step, once; free the lane
 -- ARGV[1] job_id  [2] queue  [3] token  [4] turn  [5] epoch  [6] owner  [7] how long `done` is kept, ms
 -- ARGV[8] n, then n ids of items to remove
--- ARGV[.] n, then n effects: text 0|1, needed type, m, then m words: command, key, argument…
+-- ARGV[.] n, then n effects: when (always | text | item:ID), needed type, m, then m words: command, key, argument…
 -- ARGV[.] n, then n pushes: job_id, queue, item_id, body, owner, solo 0|1, hold_ms
 -- RETURNS {'done', texts stored 0|1} | {'already'} | {'fenced'} | {'wrong_type', key}; but for 'done' nothing changed
 -- INCLUDE lane.lua
@@ -20,7 +20,7 @@ local function list(read)
 end
 
 local removed = list(word)
-local effects = list(function() return { text = word() == '1', type = word(), words = list(word) } end)
+local effects = list(function() return { when = word(), type = word(), words = list(word) } end)
 local pushes = list(function()
   return { job_id = word(), queue = word(), item_id = word(), body = word(), owner = word(), solo = word(), hold_ms = word() }
 end)
@@ -41,8 +41,12 @@ if bad then return { 'wrong_type', bad } end
 
 -- everything that changes
 local texts_wanted = epoch_of(owner) == epoch
+local function is_wanted(e)
+  if e.when == 'text' then return texts_wanted end
+  return e.when == 'always' or redis.call('HEXISTS', k.bodies, e.when:sub(6)) == 1
+end
 for _, e in ipairs(effects) do
-  if texts_wanted or not e.text then redis.call(unpack(e.words)) end
+  if is_wanted(e) then redis.call(unpack(e.words)) end
 end
 for _, p in ipairs(pushes) do push(p, now) end
 for _, id in ipairs(removed) do

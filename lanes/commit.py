@@ -33,9 +33,10 @@ class CannotCommit(Exception):
     """A key that the commit needs holds another type. Nothing changed, and a repeat fails alike."""
 
 
-def _effect_words(effect: Effect, *, text: bool) -> tuple[Value, ...]:
+def _effect_words(effect: Effect, when: str) -> tuple[Value, ...]:
+    """when: "always", "text", or "item:" and an id."""
     words = (effect.command, effect.key, *effect.args)
-    return "1" if text else "0", COMMAND_TYPES[effect.command], len(words), *words
+    return when, COMMAND_TYPES[effect.command], len(words), *words
 
 
 async def commit(redis: RedisPort, queue: str, claim: Claim, end: Commit) -> Committed:
@@ -47,11 +48,13 @@ async def commit(redis: RedisPort, queue: str, claim: Claim, end: Commit) -> Com
     args: list[Value] = [
         claim.job_id, queue, claim.token, claim.turn_id, claim.epoch, claim.owner, DONE_TTL_MS, len(removed), *removed,
     ]  # fmt: skip
-    args.append(len(end.effects) + len(end.texts))
+    args.append(len(end.effects) + len(end.texts) + len(end.letters))
     for effect in end.effects:
-        args += _effect_words(effect, text=False)
+        args += _effect_words(effect, "always")
     for effect in end.texts:
-        args += _effect_words(effect, text=True)
+        args += _effect_words(effect, "text")
+    for item_id, effect in end.letters:
+        args += _effect_words(effect, f"item:{item_id}")
     args.append(len(end.pushes))
     for push in end.pushes:
         args += push_words(push)

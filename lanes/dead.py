@@ -16,7 +16,7 @@ REVIVE = Script(Path(__file__).with_name("revive.lua"))
 
 
 def dead_letter(claim: Claim, item: Item, reason: str, now_ms: int) -> tuple[Effect, ...]:
-    """What puts an item among the dead letters. It holds a person's text: commit it among `texts`.
+    """What puts an item among the dead letters. It holds a person's text: commit it among `letters`.
 
     reason: of it, the first REASON_CHARS in one line.
     """

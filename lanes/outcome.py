@@ -15,6 +15,10 @@ class Commit:
     """Applied always (a record, a counter)."""
     texts: tuple[Effect, ...] = ()
     """Applied only if the owner forgot nothing since the turn was fixed (session, memory)."""
+    letters: tuple[tuple[str, Effect], ...] = ()
+    """Each with the id of an item, and applied only while that item is still in the lane: what its owner had forgotten
+    is not there any more, and what was not forgotten must not be lost (its dead letter).
+    """
     pushes: tuple[Push, ...] = ()
     """Replies on their way out."""
     remove: tuple[str, ...] | None = None

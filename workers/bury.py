@@ -50,7 +50,9 @@ def _buried(
         answers=ids, language=language, failed=True,
     )  # fmt: skip
     return Commit(
-        texts=tuple(effect for item in items for effect in dead_letter(claim, item, reason, now_ms)),
+        letters=tuple(
+            (item.id, effect) for item in items for effect in dead_letter(claim, item, reason, now_ms)
+        ),
         pushes=(push_reply(notice),),
         remove=ids,
     )

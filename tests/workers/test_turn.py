@@ -10,6 +10,7 @@ import pytest
 from infra import keys
 from infra.forget import forget
 from lanes.commit import Committed
+from lanes.dead import dead_letters
 from lanes.outcome import Commit, Done, Failed, HandBack
 from llm.candidates import OFFLINE, Candidate
 from llm.chain import Chain
@@ -474,3 +475,25 @@ async def test_what_is_too_long_twice_is_given_up(house: House) -> None:
     await house.push(house.message("Hallo"))
 
     assert await house.turn() == Failed("too_long", final=True)
+
+
+async def test_a_message_that_was_not_forgotten_is_not_lost_by_a_forget_before_it_is_given_up(
+    house: House,
+) -> None:
+    await house.push(house.message("When does the parcel come?"))
+    claim = await house.take()
+    await forget(house.redis, claim.owner, "dentist")
+
+    await house.settle(claim, Done(house.handler.bury(claim, "overloaded")))
+
+    assert [letter.id for letter in await dead_letters(house.redis)] == [claim.items[0].id]
+
+
+async def test_of_a_forgotten_message_no_dead_letter_is_written(house: House) -> None:
+    await house.push(house.message("When does the parcel come?"))
+    claim = await house.take()
+    await forget(house.redis, claim.owner, "parcel")
+
+    await house.settle(claim, Done(house.handler.bury(claim, "overloaded")))
+
+    assert await dead_letters(house.redis) == []
