@@ -134,6 +134,8 @@ def _rows(text: str) -> Sequence[object]:
         raise NotAList("nested too deeply") from error
     except json.JSONDecodeError as error:
         return _lines(text, error)
+    except ValueError as error:  # a number of thousands of digits
+        raise NotAList(str(error)) from error
     if isinstance(value, dict):
         fields = cast("dict[str, object]", value)
         if "timestamp" in fields:
@@ -150,7 +152,7 @@ def _lines(text: str, error: json.JSONDecodeError) -> list[object]:
     lines = [line for line in text.splitlines() if line.strip()]
     try:
         rows = [json.loads(line) for line in lines]
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         rows = []
     if not rows:
         raise NotAList(str(error)) from error

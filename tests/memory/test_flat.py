@@ -149,3 +149,9 @@ def test_odd_characters_are_taken_and_cut() -> None:
     assert found[0].entry.user_message == "\ufffd" + "x" * 499
     assert found[0].entry.reply == ""
     assert found[0].entry.summary == "\ufffd"
+
+
+@pytest.mark.parametrize("text", ['[{"timestamp": %s}]', '{"a": 1}\n{"timestamp": %s}'])
+def test_a_number_without_end_is_no_list(text: str) -> None:
+    with pytest.raises(NotAList):
+        read_flat(text % ("9" * 5000), UTC, NOW_MS, MemoryLimits())
