@@ -47,7 +47,6 @@ def _told(about: str, text: str, me: Me, people: People) -> tuple[Push, ...]:
         about=about,
         bot_id=bot_id,
         user_id=people.owner_id,
-        store=me.store,
         text=text,
         language=owner_language(people, me),
     )

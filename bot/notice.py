@@ -2,7 +2,7 @@
 
 from infra.effect import Push
 from infra.pushes import push_reply
-from schemas.inbound import InboundMessage, person_owner
+from schemas.inbound import InboundMessage
 from schemas.reply import Reply
 
 NOTICE = ":notice"
@@ -28,15 +28,14 @@ def answer(message: InboundMessage, kind: str, text: str, *, owner: str = "") ->
     return push_reply(reply)
 
 
-def to_owner(*, about: str, bot_id: str, user_id: str, store: str, text: str, language: str) -> Push:
-    """A plain line for koi's owner. about: what it is about, unique."""
+def to_owner(*, about: str, bot_id: str, user_id: str, text: str, language: str) -> Push:
+    """A plain line for koi's owner, of nobody's memory. about: what it is about, unique."""
     reply = Reply(
         id=f"{about}{NOTICE}",
         bot_id=bot_id,
         chat_id=user_id,
         text=text,
         plain=True,
-        owner=person_owner(store, user_id),
         language=language,
     )
     return push_reply(reply)

@@ -26,6 +26,7 @@ from infra.settings_types import (
     Address,
     Duration,
     Language,
+    Lease,
     RedisAddress,
     Span,
     Store,
@@ -72,7 +73,7 @@ class TurnSettings(Section):
 
 
 class QueueSettings(Section):
-    lease: Span = timedelta(seconds=10)
+    lease: Lease = timedelta(seconds=10)
     concurrency: int = Field(default=50, ge=1)
     durability: Literal["everysec", "always"] = "everysec"
 

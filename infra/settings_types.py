@@ -37,6 +37,12 @@ def _not_zero(value: timedelta) -> timedelta:
     return value
 
 
+def _half_a_second(value: timedelta) -> timedelta:
+    if value < timedelta(milliseconds=500):
+        raise ValueError("must be at least 500ms")
+    return value
+
+
 def _web_address(value: str) -> str:
     if value and not re.match("https?://[^/]", value):
         raise ValueError("must begin with https:// or http://")
@@ -98,6 +104,8 @@ def _webhook_secret(value: SecretStr) -> SecretStr:
 Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
 Span = Annotated[timedelta, BeforeValidator(parse_duration), AfterValidator(_not_zero)]
 """A duration that may not be 0."""
+Lease = Annotated[timedelta, BeforeValidator(parse_duration), AfterValidator(_half_a_second)]
+"""Renewed five times in its length, so not shorter than Redis and the event loop can follow."""
 WebAddress = Annotated[str, AfterValidator(_web_address)]
 Address = Annotated[str, AfterValidator(_address)]
 UserId = Annotated[str, BeforeValidator(_user_id)]

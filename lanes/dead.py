@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from infra import keys
+from infra.clean import clean
 from infra.effect import Effect
 from infra.redis_port import RedisPort, Value
 from infra.scripts import Script
@@ -24,7 +25,7 @@ def dead_letter(claim: Claim, item: Item, reason: str, now_ms: int) -> tuple[Eff
         id=item.id,
         job_id=claim.job_id,
         at_ms=now_ms,
-        reason=" ".join(reason.split())[:REASON_CHARS],
+        reason=" ".join(clean(reason).split())[:REASON_CHARS],
         body=item.body.decode(errors="replace"),
         owner=claim.owner,
     )

@@ -54,9 +54,9 @@ end
 local function push(p, now)
   local k, hold_ms = lane_keys(p.job_id), tonumber(p.hold_ms)
   redis.call('RPUSH', k.items, p.solo .. ':' .. p.item_id)
-  redis.call('HSET', k.state, 'owner', p.owner)
   redis.call('HSET', k.bodies, p.item_id, p.body)
-  if p.owner ~= '' then
+  if p.owner ~= '' then      -- an alert belongs to nobody and leaves the lane its owner
+    redis.call('HSET', k.state, 'owner', p.owner)
     redis.call('SADD', 'koi:lanes-of:' .. p.owner, p.job_id)
     redis.call('PEXPIRE', 'koi:lanes-of:' .. p.owner, 34560000000)      -- 400 days: what waits does not expire
   end

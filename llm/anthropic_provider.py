@@ -23,14 +23,13 @@ COMPATIBLE_VERSION = "2023-06-01"
 NO_KEY = "none"
 """For local servers. With no key at all the SDK would look for profiles on the disk."""
 
-for _name in ("anthropic", "httpx2"):  # both log requests, on DEBUG with people's texts
-    logging.getLogger(_name).setLevel(logging.WARNING)
-
 
 class AnthropicProvider:
     """One service, one connection pool."""
 
     def __init__(self, service: Service) -> None:
+        for name in ("anthropic", "httpx2", "httpcore2"):  # they log requests, on DEBUG with people's texts
+            logging.getLogger(name).setLevel(logging.WARNING)
         self._client = make_client(service)
         self._create = self._client.messages.with_streaming_response.create  # the first access imports a lot
 

@@ -15,7 +15,6 @@ from infra import keys
 from infra.people import People
 from infra.pushes import push_reply
 from lanes.ingest import ingest
-from schemas.inbound import person_owner
 from schemas.reply import Reply
 from workers.outgoing import Place, is_local, plain_reply
 from workers.services import Services
@@ -138,6 +137,6 @@ def alert_reply(alert: Alert, people: People, place: Place, s: Services) -> Repl
     if not people.owner_id or is_local(bot_id):
         return None
     language = (owner.language if owner else "") or s.language
-    chat = Place(bot_id, people.owner_id, 0, person_owner(place.owner.partition(":")[0], people.owner_id))
+    chat = Place(bot_id, people.owner_id)  # of nobody's memory: it quotes no one
     reply_id = f"alert:{alert.cause}:{s.clock() // (HOUR_S * 1000)}{NOTICE}"
     return plain_reply(chat, reply_id, alert_text(alert, language, s.zone), language=language)

@@ -37,7 +37,7 @@ class Emulator(lo.LoBotApiEmulator):
             self.posted.append(item["status"])
 
     def asked(self, method: str) -> int:
-        """How often a method was called."""
+        """How often a method was answered (a getUpdates is, when its long poll ends)."""
         requests: list[Any] = self.requests
         return sum(request["method"] == method for request in requests)
 

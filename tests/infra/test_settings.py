@@ -205,7 +205,7 @@ def test_the_zone_as_machines_write_it(zone: str, meant: str) -> None:
         ("[memory]\nentries = 'many'", "koi.toml line 2: memory.entries is 'many'; it must be a whole number"),
         ("[memory]\nentries = 0", "koi.toml line 2: memory.entries is '0'; it must be at least 1"),
         ("[memory]\nentries = 1001", "koi.toml line 2: memory.entries is '1001'; it must be at most 1000"),
-        ("[queue]\nlease = '0s'", "koi.toml line 2: queue.lease is '0s'; it must be more than 0"),
+        ("[queue]\nlease = '0s'", "koi.toml line 2: queue.lease is '0s'; it must be at least 500ms"),
         (
             "[queue]\ndurability = 'maybe'",
             "koi.toml line 2: queue.durability is 'maybe'; it must be 'everysec' or 'always'",

@@ -1,12 +1,15 @@
 """Dead letters can be read, retried and dropped."""
 
+from typing import cast
+
 import pytest
 
 from infra import keys
 from infra.redis_port import RedisPort
-from lanes.dead import dead_letters, drop_dead, index_member, retry_dead
+from lanes.claim import Claim, Item
+from lanes.dead import dead_letter, dead_letters, drop_dead, index_member, retry_dead
 from schemas.dead import DeadLetter
-from schemas.wire import dump
+from schemas.wire import dump, load
 from tests.lanes.conftest import JOB, OWNER, ids, take, take_one
 
 LETTER = DeadLetter(id="7:1", job_id=JOB, at_ms=5, reason="overloaded", body='{"text":"1"}', owner=OWNER)
@@ -66,3 +69,12 @@ async def test_a_letter_of_a_newer_release_hides_no_other(redis: RedisPort) -> N
     await redis.zadd(keys.dead(), {f"{OWNER}|7:2": 6})
 
     assert await dead_letters(redis) == [LETTER]
+
+
+async def test_a_reason_with_half_a_character_buries_all_the_same() -> None:
+    claim = Claim(JOB, "t", "t", (), "0", owner=OWNER)
+
+    effects = dead_letter(claim, Item("7:1", b"{}"), "bad \ud800\nreason", 5)
+
+    letter = load(DeadLetter, cast("bytes", effects[0].args[1]))
+    assert letter.reason == "bad \ufffd reason"

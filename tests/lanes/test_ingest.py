@@ -102,3 +102,9 @@ async def test_every_key_of_a_lane_is_named_as_in_keys_py(redis: RedisPort) -> N
         keys.claim_of("7:1"), keys.lanes_of("home:u:42"), QUEUE, keys.bell(QUEUE),
     }  # fmt: skip
     assert {key.decode() async for key in redis.scan_iter()} == named
+
+
+async def test_an_item_of_nobody_leaves_the_lane_its_owner(redis: RedisPort) -> None:
+    await send(redis, message(1), message(2, owner=""))
+
+    assert (await take_one(redis)).owner == "home:u:42"

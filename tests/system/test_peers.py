@@ -53,7 +53,9 @@ async def played(stack: Stack, llmock: str) -> Story:
     async with emulator() as (telegram, base), koi.valkey_of(stack) as redis:
         house = House(stack, telegram, base, llmock)
         koi.start(house.polling, house.posted, house.worker)
-        await until(lambda: telegram.asked("getUpdates") and telegram.asked("setWebhook"), what="both bots")
+        await until(
+            lambda: telegram.asked("deleteWebhook") and telegram.asked("setWebhook"), what="both bots"
+        )
         await fifty_minutes(house)
         story.while_valkey_was_dead, story.afterwards = await without_valkey(house)
         story.without_secret = await house.post({"update_id": 1}, secret="")
