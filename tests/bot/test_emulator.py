@@ -3,10 +3,8 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from typing import Any
 
-import lo_bot_api_emulator as lo
-from aiohttp import web
 from pydantic import SecretStr
 
 from bot.main import serve
@@ -20,43 +18,9 @@ from schemas.inbound import InboundMessage
 from schemas.reply import Reply
 from schemas.wire import load
 from tests.bot.conftest import clock, until
+from tests.fakes.emulator import emulator
 
 TOKEN = "777:abc"
-JO = {"id": 42, "is_bot": False, "first_name": "Jo", "language_code": "de"}
-
-for method in lo.CONTRACT["methods"].values():
-    method["allowUnknownParameters"] = True
-
-
-class Emulator(lo.LoBotApiEmulator):
-    """Remembers what was sent."""
-
-    def __init__(self) -> None:
-        super().__init__(allow_insecure_loopback_webhooks=True)
-        self.sent: list[dict[str, Any]] = []
-
-    def validate(self, method: str, fields: dict[str, Any], uploads: dict[str, Any]) -> Any:
-        result = cast("Any", super()).validate(method, fields, uploads)
-        if method == "sendMessage":
-            self.sent.append(dict(fields))
-        return result
-
-    async def say(self, text: str, number: int) -> None:
-        chat = {"id": 42, "type": "private", "first_name": "Jo"}
-        message = {"message_id": number, "date": 1_700_000_000, "chat": chat, "from": JO, "text": text}
-        await self.enqueue_update({"message": message}, token=TOKEN)
-
-
-@asynccontextmanager
-async def emulator() -> AsyncGenerator[tuple[Emulator, str]]:
-    server = Emulator()
-    runner = web.AppRunner(server.app(), access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield server, f"http://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
 
 
 @asynccontextmanager
@@ -91,7 +55,7 @@ async def echo(redis: RedisPort) -> InboundMessage:
 
 async def test_polling(redis: RedisPort) -> None:
     async with emulator() as (server, base), bots(redis, base):
-        await server.say("Check wo das Paket bleibt", 1)
+        await server.say(TOKEN, "Check wo das Paket bleibt")
         message = await echo(redis)
         await until(lambda: bool(server.sent))
 
@@ -102,9 +66,9 @@ async def test_polling(redis: RedisPort) -> None:
 async def test_a_restart_goes_on_where_it_stopped(redis: RedisPort) -> None:
     async with emulator() as (server, base):
         async with bots(redis, base):
-            await server.say("one", 1)
+            await server.say(TOKEN, "one")
             await echo(redis)
-        await server.say("two", 2)
+        await server.say(TOKEN, "two")
         async with bots(redis, base):
             await until(lambda: len(server.sent) == 1)
             await until(lambda: two_wait(redis))
@@ -125,13 +89,8 @@ async def test_webhook(redis: RedisPort, unused_tcp_port: int) -> None:
         "telegram_webhook_secret": SecretStr("s3cret"),
     }
     async with emulator() as (server, base), bots(redis, base, **more):
-        await until(lambda: hooked(server))
+        await until(lambda: server.asked("setWebhook") > 0)
         for number in range(3):
-            await server.say(f"message {number}", number)  # posted before it returns
+            await server.say(TOKEN, f"message {number}")  # posted before it returns
 
         assert await redis.llen(keys.items(keys.inbox_job("777:42:0"))) == 3
-
-
-def hooked(server: Emulator) -> bool:
-    requests: list[Any] = server.requests
-    return any(request["method"] == "setWebhook" for request in requests)
