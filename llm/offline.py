@@ -31,12 +31,15 @@ class OfflineProvider:
 
 
 def answer(request: ModelRequest) -> str:
-    """Markdown: what this is, the message as a quote, then the memory block and how much else, then what to set."""
+    """What this is, the message in quotes, then the memory block (as Markdown code) and how much else, then what to set.
+
+    Without a block it is plain text, which costs a sender the least.
+    """
     block, message = split_block(request.messages[-1].text)
     language, earlier = request.language, len(request.messages) - 1
     parts = [
-        CATALOG.say(language, "**offline model** (no model is set up). One would have been given this:"),
-        quoted(message),
+        CATALOG.say(language, "Offline model (no model is set up). One would have been given this:"),
+        CATALOG.say(language, "“{message}”", message=message),
     ]
     if block:
         parts += [CATALOG.say(language, "Before it, what you talked about lately:"), fenced(block)]
@@ -73,11 +76,6 @@ def split_block(text: str) -> tuple[str, str]:
     """(memory block or "", what follows it)."""
     before, end, after = text.rpartition(BLOCK_END)
     return (before + end).strip(), after.strip()
-
-
-def quoted(text: str) -> str:
-    """A Markdown quote, every line of it."""
-    return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
 
 
 def fenced(text: str) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
+from itertools import islice
 from pathlib import Path
 
 import structlog
@@ -24,6 +25,9 @@ STREAM_TTL_MS = 31 * 24 * 3_600_000
 RETRY_PAUSE_S = 1.0
 WAITING_MAX = 10_000
 """Records that wait in memory while Redis is away; beyond that the oldest are lost."""
+
+BATCH = 100
+"""Records per step."""
 
 RECORD = Script(Path(__file__).with_name("record.lua"))
 
@@ -65,13 +69,14 @@ class Recorder:
         Raises: RedisError: what was not written still waits.
         """
         while self._waiting:
-            record = self._waiting[0]
+            batch = list(islice(self._waiting, BATCH))
             await RECORD(
                 self.redis,
-                [keys.call(record.id), keys.calls()],
-                [dump(record), KEPT, MARK_TTL_MS, STREAM_TTL_MS],
+                [keys.calls(), *(keys.call(record.id) for record in batch)],
+                [KEPT, MARK_TTL_MS, STREAM_TTL_MS, *(dump(record) for record in batch)],
             )
-            if self._waiting and self._waiting[0] is record:
+            written = {record.id for record in batch}
+            while self._waiting and self._waiting[0].id in written:
                 self._waiting.popleft()
 
 

@@ -20,8 +20,8 @@ def request(*texts: str, language: str = "en") -> ModelRequest:
 
 def test_a_newcomer_sees_what_this_is_the_message_and_what_to_set() -> None:
     assert answer(request("Hello\nyou")) == (
-        "**offline model** (no model is set up). One would have been given this:\n\n"
-        "> Hello\n> you\n\n"
+        "Offline model (no model is set up). One would have been given this:\n\n"
+        "“Hello\nyou”\n\n"
         "For real answers set ANTHROPIC_API_KEY, OPENROUTER_API_KEY, or ANTHROPIC_BASE_URL "
         "(a model on this machine), and start again."
     )
@@ -30,9 +30,9 @@ def test_a_newcomer_sees_what_this_is_the_message_and_what_to_set() -> None:
 def test_the_memory_block_is_shown_exactly_as_it_was_given() -> None:
     reply = answer(request(f"{BLOCK}\n\nAktuelle Nachricht: Soll Mittwoch kommen", language="de"))
 
-    assert "> Aktuelle Nachricht: Soll Mittwoch kommen" in reply
+    assert "„Aktuelle Nachricht: Soll Mittwoch kommen“" in reply
     assert f"```\n{BLOCK}\n```" in reply
-    assert reply.startswith("**Offline-")
+    assert reply.startswith("Offline-")
     assert "Davor das, worüber du zuletzt gesprochen hast:" in reply
 
 
@@ -49,7 +49,7 @@ def test_later_it_says_how_much_of_the_conversation_went_along(
     reply = answer(request(*texts, language=language))
 
     assert line in reply
-    assert "> c" in reply
+    assert "c" in reply.splitlines()[2]
     assert "ANTHROPIC_API_KEY" not in reply
 
 
