@@ -349,7 +349,7 @@ async def test_the_chain_of_no_settings_is_the_offline_model() -> None:
     completion: Completion = await chain.complete(
         HELLO, deadline_at=asyncio.get_running_loop().time() + 10, on_call=_nothing
     )
-    assert "> Hello" in completion.text
+    assert "“Hello”" in completion.text
     assert completion.model == "offline"
     assert completion.usage == Usage(0, 0, 0, 0)
 

@@ -25,9 +25,9 @@ def test_the_first_message_on_a_fresh_machine_is_answered_and_the_next_one_follo
     second = machine.run("chat", "--once", "x\udce9, שלום", "--json")  # a byte that is no UTF-8
 
     assert (first.returncode, first.stderr) == (0, "")
-    assert "> UPS says Wednesday" in first.stdout
+    assert "“UPS says Wednesday”" in first.stdout
     assert second.returncode == 0
-    assert "> x�, שלום" in json.loads(second.stdout)["reply"]
+    assert "“x�, שלום" in json.loads(second.stdout)["reply"]
     assert "2 messages of this conversation before it" in json.loads(second.stdout)["reply"]
     assert machine.left() == []
 
@@ -68,7 +68,7 @@ def test_lines_of_a_pipe_are_answered_one_after_the_other(machine: Machine) -> N
     )  # fmt: skip
 
     assert done.returncode == 0
-    assert done.stdout.index("> one") < done.stdout.index("I have forgotten 1 entry.")
+    assert done.stdout.index("“one”") < done.stdout.index("I have forgotten 1 entry.")
 
 
 class Window:
