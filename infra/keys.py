@@ -10,6 +10,9 @@ JOB_PREFIX = "arq:job:"
 """arq's own two (a test compares them), written out since importing arq takes longer than a health check may."""
 EPOCH_PREFIX = "koi:epoch:"
 OWNER_LANES_PREFIX = "koi:lanes-of:"
+FOLD_PREFIX = "koi:fold:"
+TURN_PREFIX = "koi:turn:"
+TURNS_OF_PREFIX = "koi:turns-of:"
 
 PERMANENT = (
     "koi:q:*",            # queues, with their doorbells
@@ -25,6 +28,8 @@ PERMANENT = (
     "koi:pairing",        # the code for the first owner; gone once used
     "koi:expiry",         # which keys hold text, by when it must go
     "koi:count:*",        # counters
+    "koi:choice:*",       # the model that a person asked for
+    "koi:mails",          # alerts that are still to be mailed
 )  # fmt: skip
 
 
@@ -129,6 +134,26 @@ def answer(lane: str) -> str:
     return f"koi:answer:{lane}"
 
 
+def fold(lane: str) -> str:
+    """string: Fold JSON, what a conversation's dropped exchanges were folded into; the next turn takes it."""
+    return f"{FOLD_PREFIX}{lane}"
+
+
+def turn(owner: str, turn_id: str) -> str:
+    """string: TurnRecord JSON of one answer."""
+    return f"{TURN_PREFIX}{owner}:{turn_id}"
+
+
+def turns_of(owner: str) -> str:
+    """zset turn id → when it began, ms: the owner's newest turn records."""
+    return f"{TURNS_OF_PREFIX}{owner}"
+
+
+def turn_owner(turn_id: str) -> str:
+    """string: whose turn it was, so that its record can be found by the turn's id alone."""
+    return f"koi:turn-owner:{turn_id}"
+
+
 def epoch(owner: str) -> str:
     """counter: raised when the owner forgets; a turn begun before stores no text."""
     return EPOCH_PREFIX + owner
@@ -140,7 +165,7 @@ def lanes_of(owner: str) -> str:
 
 
 def expiry() -> str:
-    """zset of keys.ring(…) and keys.session(…) → stamp (koi's clock) at which something in them expires."""
+    """zset of keys.ring(…), keys.session(…), keys.fold(…) and keys.turn(…) → stamp (koi's clock) at which something in them expires."""
     return "koi:expiry"
 
 
@@ -221,3 +246,51 @@ def call(call_id: str) -> str:
 def calls() -> str:
     """capped stream of CallRecord JSON."""
     return "koi:calls"
+
+
+# ── models and money ─────────────────────────────────────────────────────────────────────────────────────────────
+def ratios(lane: str) -> str:
+    """hash model → how its real token counts compare with koi's estimate in this chat (memory.ratio); 30 days."""
+    return f"koi:ratios:{lane}"
+
+
+def choice(lane: str) -> str:
+    """string: "light" or "strong", what a person asked for with /model; no key: koi chooses."""
+    return f"koi:choice:{lane}"
+
+
+def breaker_failures(service: str, model: str) -> str:
+    """counter: failures of a model without a success between them; a few minutes."""
+    return f"koi:breaker:{service}:{model}:failures"
+
+
+def breaker_open(service: str, model: str) -> str:
+    """hash: since, until, probe: nobody asks this model but one probe at a time."""
+    return f"koi:breaker:{service}:{model}:open"
+
+
+def outage(model: str) -> str:
+    """string: Outage JSON: the owner was told that this model fails, and hears when it is back; a week."""
+    return f"koi:outage:{model}"
+
+
+def mails() -> str:
+    """list of Mail JSON, oldest first."""
+    return "koi:mails"
+
+
+def spent(user_id: str, period: str) -> str:
+    """hash of a person's use in a day ("2026-11-30") or month ("2026-11"): messages, turns, calls, tokens, microusd
+    (reservations included), unpriced.
+    """
+    return f"koi:spent:{user_id}:{period}"
+
+
+def reserved(call_id: str) -> str:
+    """string: what was reserved for a call that has not ended, and where."""
+    return f"koi:reserved:{call_id}"
+
+
+def counted(turn_id: str) -> str:
+    """string: the messages of this turn were counted against the plan; a retry is the same turn."""
+    return f"koi:counted:{turn_id}"

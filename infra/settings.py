@@ -63,6 +63,8 @@ class SessionSettings(Section):
     idle: Span = timedelta(minutes=30)
     suggest_new_after: int = Field(default=20, ge=1)
     budget_tokens: int = Field(default=6000, ge=500)
+    summarise: bool = False
+    """Exchanges that no longer fit are folded into a summary by the light model, instead of dropped."""
 
 
 class TurnSettings(Section):
@@ -84,6 +86,35 @@ class TelegramSettings(Section):
     chat_messages_per_second: float = Field(default=1, gt=0)
     """In one private chat, bursts of a few allowed."""
     group_messages_per_minute: float = Field(default=20, gt=0)
+
+
+class MoneySettings(Section):
+    currency: str = Field(default="USD", pattern="[A-Z]{3}")
+    """ISO 4217 code of what people are shown."""
+    rate: float = Field(default=1.0, gt=0)
+    """Of that currency for one US dollar."""
+
+
+class PriceSettings(Section):
+    """One `[prices."model id"]`: US dollars per million tokens; beats what genai-prices knows."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cache_write: float | None = Field(default=None, ge=0)
+    """Unset: 1.25 × input."""
+    cache_read: float | None = Field(default=None, ge=0)
+    """Unset: 0.1 × input."""
+
+
+class PlanSettings(Section):
+    """One `[plans.NAME]`: what its people may use. Nobody of them: the plan does nothing."""
+
+    people: tuple[UserId | Literal["*"], ...] = ()
+    """Ids; "*": everybody but the owner whom no other plan names."""
+    messages_per_day: int | None = Field(default=None, ge=0)
+    usd_per_month: float | None = Field(default=None, ge=0)
+    models: tuple[str, ...] = ()
+    """The only models they are answered by; empty: all that the bot has."""
 
 
 class BotSettings(Section):
@@ -110,6 +141,9 @@ class Settings(BaseModel):
     turn: TurnSettings = TurnSettings()
     queue: QueueSettings = QueueSettings()
     telegram: TelegramSettings = TelegramSettings()
+    money: MoneySettings = MoneySettings()
+    prices: dict[str, PriceSettings] = Field(default_factory=dict[str, PriceSettings])
+    plans: dict[str, PlanSettings] = Field(default_factory=dict[str, PlanSettings])
     bots: tuple[BotSettings, ...] = ()
 
     telegram_bot_tokens: tuple[Token, ...] = ()
@@ -124,6 +158,7 @@ class Settings(BaseModel):
     anthropic_api_key: SecretStr = SecretStr("")
     anthropic_base_url: WebAddress = ""
     openrouter_api_key: SecretStr = SecretStr("")
+    openrouter_base_url: WebAddress = "https://openrouter.ai/api"
     models: tuple[str, ...] = ()
     """The chain, first choice first; empty: the offline model."""
     light_model: str = ""

@@ -29,6 +29,7 @@ FLAT: Mapping[str, str] = {
     "ANTHROPIC_API_KEY": "anthropic_api_key",
     "ANTHROPIC_BASE_URL": "anthropic_base_url",
     "OPENROUTER_API_KEY": "openrouter_api_key",
+    "OPENROUTER_BASE_URL": "openrouter_base_url",
     "KOI_LIGHT_MODEL": "light_model",
     "REDIS_URL": "redis_url",
     "KOI_VALKEY_BIN": "valkey_bin",

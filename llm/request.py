@@ -18,12 +18,38 @@ type Outcome = Literal[
 any more (the turn was cancelled)."""
 
 
+type Effort = Literal["low", "medium", "high"]
+"""How much a model that can choose thinks and writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """A tool call of the model."""
+
+    id: str
+    name: str
+    arguments: str
+    """A JSON object."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What came back from the call `id`."""
+
+    id: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One message of the conversation, the oldest first."""
 
     role: Literal["user", "assistant"]
-    text: str
+    text: str = ""
+    uses: tuple[ToolUse, ...] = ()
+    """Only of the assistant, behind its text; the next message is the user's and has their results."""
+    results: tuple[ToolResult, ...] = ()
+    """Only of the user, before the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +63,8 @@ class ModelRequest:
     max_tokens: int
     language: str = "en"
     """The person's; only the offline model, which speaks for koi itself, looks at it."""
+    effort: Effort | None = None
+    """None: the model's own default. Services without it are not told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +76,35 @@ class Usage:
     cache_write_tokens: int | None = None
     cache_read_tokens: int | None = None
     output_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallPlanned:
+    """One call that is about to be made."""
+
+    id: str
+    service: str
+    """llm.candidates.ServiceName."""
+    model: str
+    request: ModelRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The call may be made, and answer with at most so many tokens (never more than the request says)."""
+
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """This model may not be asked; another perhaps."""
+
+    reason: str
+    """One line for the log and the owner."""
+
+
+type Permit = Allowed | Denied
 
 
 @dataclass(frozen=True, slots=True)

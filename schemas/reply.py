@@ -1,14 +1,23 @@
 """What goes back to a chat, as a worker hands it to the sender."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from schemas.wire import WireModel
+
+
+class Button(WireModel):
+    """A button under a reply: whoever taps it sends the command, as if they had typed it."""
+
+    text: str
+    command: str
+    """"/new", "/model strong": at most 64 bytes of UTF-8 (Bot API, callback_data)."""
 
 
 class Reply(WireModel):
     """One answer. The sender splits it into parts that fit."""
 
-    v: Literal[1] = 1
+    newest: ClassVar[int] = 2
+    v: Literal[1, 2] = 2
     id: str
     """`{turn_id}` plus what the reply is, e.g. "9f…:answer"; unique."""
     bot_id: str
@@ -24,6 +33,8 @@ class Reply(WireModel):
     language: str = "en"
     failed: bool = False
     """The text says that no answer could be given."""
+    buttons: tuple[tuple[Button, ...], ...] = ()
+    """Rows of buttons under the last part."""
 
     @property
     def lane(self) -> str:

@@ -1,0 +1,71 @@
+"""What one turn was made of: what the model was given, what was left out and why, who was asked, what it cost.
+
+`koi explain` prints it and the dashboard shows it. Holds text, so it lives under its owner, expires with
+`memory.max_age`, and is forgotten with the owner's memory.
+"""
+
+from typing import Literal
+
+from schemas.call import CallRecord
+from schemas.wire import WireModel
+
+type PartKind = Literal["system", "summary", "exchange", "tools", "block", "message", "note"]
+
+
+class Part(WireModel):
+    """One part of the payload, in the order it was sent."""
+
+    kind: PartKind
+    id: str = ""
+    """Of the exchange; "" for the others."""
+    tokens: int
+    """By koi's estimate, corrected for the model."""
+    text: str = ""
+    """As it was sent; "" for exchanges and tools, whose texts the running conversation holds, and the system prompt."""
+    entry_ids: tuple[str, ...] = ()
+    """Ring entries that a block quotes."""
+
+
+class LeftOut(WireModel):
+    """Something the model was not given."""
+
+    kind: Literal["entry", "exchange", "tools", "text"]
+    id: str = ""
+    tokens: int
+    why: Literal["no_room", "not_relevant", "folded", "too_long", "known"]
+    """no_room: the budget was full. not_relevant: nothing in it helps to understand the message. folded: it is in the
+    summary. too_long: the end of the message was cut off. known: the conversation holds it already."""
+
+
+class TurnRecord(WireModel):
+    """Everything about one answer."""
+
+    v: Literal[1] = 1
+    id: str
+    lane: str
+    owner: str
+    bot: str
+    user_id: str
+    at_ms: int
+    """When the turn began."""
+    took_ms: int
+    message_ids: tuple[str, ...]
+    asked: str
+    model: str
+    tier: Literal["light", "strong"]
+    why: str
+    """llm.routing: why this tier."""
+    effort: str = ""
+    budget_tokens: int
+    """`session.budget_tokens`."""
+    estimated_tokens: int
+    """Of the whole payload, corrected for model and chat."""
+    correction: float
+    """What the plain estimate was multiplied by."""
+    parts: tuple[Part, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    calls: tuple[CallRecord, ...] = ()
+    ending: str
+    """llm.request.Ending."""
+    cost_microusd: int | None = None
+    """Of all calls; None: at least one has no known price."""
