@@ -7,7 +7,6 @@ import structlog
 
 from bot import notice
 from bot.texts import say
-from infra import keys
 from infra.clock import Clock
 from infra.effect import Push
 from infra.people import Pairing, People, PeopleCache, code_in, pair, save_person
@@ -17,8 +16,8 @@ from schemas.person import Person
 
 log = structlog.get_logger()
 
-TOLD_S = 3600
-"""A stranger is answered at most once in this time."""
+TOLD_MS = 3_600_000
+"""A stranger is answered once in each of these, counted from 1970."""
 JUST_PAIRED_MS = 600_000
 """The same code again within this time (sent twice, or delivered again after a crash) is greeted, not answered."""
 
@@ -107,7 +106,7 @@ class Door:
     def __init__(self, redis: RedisPort, people: PeopleCache, clock: Clock) -> None:
         self._redis = redis
         self._people = people
-        self._clock = clock
+        self.clock = clock
 
     async def admit(self, message: InboundMessage) -> Literal[True] | tuple[Push, ...]:
         """True: let in. Otherwise what to answer instead, maybe nothing.
@@ -115,7 +114,7 @@ class Door:
         Raises what redis-py raises.
         """
         people = await self._people.read()
-        decision = decide(message, people, now_ms=self._clock())
+        decision = decide(message, people, now_ms=self.clock())
         match decision:
             case Welcome(note=person):
                 if person is not None:
@@ -127,31 +126,31 @@ class Door:
             case Greeted():
                 return (greeting(message),)
             case Stranger():
-                return await self._tell(message, owned=bool(people.owner_id))
+                return (self._told(message, owned=bool(people.owner_id)),)
             case Silent():
                 return ()
             case _:
                 assert_never(decision)
 
     async def _try_code(self, message: InboundMessage, code: str) -> tuple[Push, ...]:
-        result = await pair(self._redis, code, owner_person(message, since_ms=self._clock()))
+        result = await pair(self._redis, code, owner_person(message, since_ms=self.clock()))
         log.info("pairing_tried", user_id=message.user_id, result=result.name.lower())
         self._people.changed()
         match result:
             case Pairing.PAIRED:
                 return (greeting(message),)
             case Pairing.WRONG:
-                return (notice.answer(message, "wrong", wrong_code_line(message)),)
+                return (notice.answer(message, f"{message.id}:wrong", wrong_code_line(message)),)
             case Pairing.THROTTLED:
                 return ()
             case Pairing.CLOSED:
-                return await self._tell(message, owned=True)
+                return (self._told(message, owned=True),)
 
-    async def _tell(self, message: InboundMessage, *, owned: bool) -> tuple[Push, ...]:
-        if not await self._redis.set(keys.told(message.bot_id, message.user_id), "1", ex=TOLD_S, nx=True):
-            return ()
-        log.info("stranger_turned_away", bot_id=message.bot_id, user_id=message.user_id)
-        return (notice.answer(message, "stranger", stranger_line(message, owned=owned)),)
+    def _told(self, message: InboundMessage, *, owned: bool) -> Push:
+        """The line has the same id for an hour: who stores it claims it, and its repeats are not stored."""
+        log.debug("stranger_turned_away", bot_id=message.bot_id, user_id=message.user_id)
+        once_id = f"{message.bot_id}:stranger:{message.user_id}:{self.clock() // TOLD_MS}"
+        return notice.answer(message, once_id, stranger_line(message, owned=owned))
 
 
 def greeting(message: InboundMessage) -> Push:
@@ -161,7 +160,7 @@ def greeting(message: InboundMessage) -> Push:
         "Hello {name}, I am yours now. Just write to me; what we talk about I remember for a day. /help tells the rest.",
         name=message.user_name,
     )
-    return notice.answer(message, "greeting", text, owner=message.owner)
+    return notice.answer(message, f"{message.id}:greeting", text, owner=message.owner)
 
 
 def wrong_code_line(message: InboundMessage) -> str:

@@ -1,10 +1,11 @@
 """One bot's door to the Bot API: aiogram's client and errors, with a lean way for the calls that make up nearly all traffic.
 
 aiogram builds a form out of a model with 20 fields and parses the message that Telegram sends back; a sendMessage costs
-twice the CPU that way. `send`, `poll` and `typing` go as JSON and come back as plain values.
+twice the CPU that way. `send`, `poll`, `typing` and `tapped` go as JSON and come back as plain values.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, ClassVar, cast
@@ -19,13 +20,14 @@ from aiogram.utils.token import TokenValidationError
 from aiohttp import ClientError, ClientTimeout
 from yarl import URL
 
-ALLOWED = ("message",)
+ALLOWED = ("message", "callback_query")
 """Kinds of updates that we ask for."""
 JSON_HEADERS = {"Content-Type": "application/json"}
 CONNECT_S = 10
 SEND = ClientTimeout(total=20, sock_connect=CONNECT_S)
 """After it nobody knows whether the message was sent."""
-TYPING = ClientTimeout(total=5)
+BRIEF = ClientTimeout(total=5)
+"""For what may be lost."""
 UNTOLD_WAIT_S = 1
 """After a 429 that does not say how long to wait (a proxy's own, or one that says 0): certainly not sent all the same."""
 POLL_S = 25
@@ -82,19 +84,31 @@ class BotApi:
         self.bot_id = bot_id_of(token)
         self._urls = {
             method: URL(self._session.api.api_url(token, method), encoded=True)
-            for method in ("sendMessage", "sendChatAction", "getUpdates")
+            for method in ("sendMessage", "sendChatAction", "getUpdates", "answerCallbackQuery")
         }
 
     async def close(self) -> None:
         await self._session.close()
 
-    async def send(self, chat_id: int, text: str, entities: list[Json], topic_id: int = 0) -> None:
-        """sendMessage. topic_id 0: none, or General; then no thread is named (Telegram refuses General's)."""
+    async def send(
+        self,
+        chat_id: int,
+        text: str,
+        entities: list[Json],
+        topic_id: int = 0,
+        buttons: Sequence[Sequence[Json]] = (),
+    ) -> None:
+        """sendMessage. topic_id 0: none, or General; then no thread is named (Telegram refuses General's).
+
+        buttons: rows of Bot API InlineKeyboardButtons.
+        """
         fields: Json = {"chat_id": chat_id, "text": text}
         if entities:
             fields["entities"] = entities
         if topic_id:
             fields["message_thread_id"] = topic_id
+        if buttons:
+            fields["reply_markup"] = {"inline_keyboard": buttons}
         await self._lean("sendMessage", fields, SEND)
 
     async def typing(self, chat_id: int, topic_id: int = 0) -> None:
@@ -102,7 +116,11 @@ class BotApi:
         fields: Json = {"chat_id": chat_id, "action": "typing"}
         if topic_id:
             fields["message_thread_id"] = topic_id
-        await self._lean("sendChatAction", fields, TYPING)
+        await self._lean("sendChatAction", fields, BRIEF)
+
+    async def tapped(self, query_id: str) -> None:
+        """answerCallbackQuery: the button that was tapped stops spinning."""
+        await self._lean("answerCallbackQuery", {"callback_query_id": query_id}, BRIEF)
 
     async def poll(self, offset: int = 0) -> list[Json]:
         """getUpdates: confirms what is before `offset`, waits for more. 0: from the first that was not confirmed.

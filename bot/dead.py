@@ -5,16 +5,25 @@ from bot.notice import NOTICE, to_owner
 from bot.texts import say
 from infra.effect import Push
 from infra.people import People
+from infra.texts import later
 from lanes.claim import Claim, Item
 from schemas.reply import Reply
 
+KEPT = later(
+    "An answer of {bot} for chat {chat} could not be delivered: {reason}. It is kept; `koi dead list` shows it."
+)
+NOT_KEPT = later(
+    "An answer of {bot} for chat {chat} could not be delivered: {reason}. It is not kept: its person had koi forget "
+    "meanwhile."
+)
 
-def dead_notice(claim: Claim, item: Item, reason: str, me: Me, people: People) -> tuple[Push, ...]:
-    """Tells koi's owner that a reply is a dead letter now."""
-    language = owner_language(people, me)
+
+def dead_notice(
+    claim: Claim, item: Item, reason: str, me: Me, people: People, *, is_kept: bool
+) -> tuple[Push, ...]:
+    """Tells koi's owner that a reply is a dead letter now, or is gone (`keys.unkept`)."""
     text = say(
-        language,
-        "An answer of {bot} for chat {chat} could not be delivered: {reason}. It is kept; `koi dead list` shows it.",
+        owner_language(people, me), KEPT if is_kept else NOT_KEPT,
         bot=me.name, chat=claim.lane.split(":")[1], reason=reason,
     )  # fmt: skip
     return _told(item.id, text, me, people)

@@ -25,6 +25,8 @@ GONE = (
     "upgraded to a",
 )
 """In the text of a 400: nobody is there any more."""
+BUTTONS = ("button", "keyboard", "reply markup", "reply_markup")
+"""In the text of a 400: the buttons are wrong (BUTTON_DATA_INVALID, "can't parse inline keyboard button", …)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,11 @@ class BadEntities:
 
 
 @dataclass(frozen=True, slots=True)
+class BadButtons:
+    """The text is good, its buttons are not."""
+
+
+@dataclass(frozen=True, slots=True)
 class Refused:
     """Telegram will never take this."""
 
@@ -77,7 +84,7 @@ class Conflict:
     """409: somebody else polls with this token, or a webhook is set."""
 
 
-type Fault = NotReached | Unknown | Flooded | Gone | BadEntities | Refused | BadToken | Conflict
+type Fault = NotReached | Unknown | Flooded | Gone | BadEntities | BadButtons | Refused | BadToken | Conflict
 
 
 def fault_of(error: AiogramError) -> Fault:  # noqa: PLR0911 — one line per kind
@@ -105,6 +112,8 @@ def _bad_request(message: str) -> Fault:
         return Gone(message)
     if "entit" in lowered:
         return BadEntities()
+    if any(words in lowered for words in BUTTONS):
+        return BadButtons()
     return Refused(message)
 
 

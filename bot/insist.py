@@ -7,6 +7,7 @@ from aiogram.exceptions import AiogramError
 
 from bot.console import Console
 from bot.faults import (
+    BadButtons,
     BadEntities,
     BadToken,
     Conflict,
@@ -53,7 +54,7 @@ def _wait_s(fault: Fault, console: Console) -> float:
             return console.telegram_away(why)
         case Unknown(why=why) | Gone(why=why) | Refused(why=why):
             return console.telegram_away(why, patience=1)
-        case BadEntities():
+        case BadEntities() | BadButtons():
             return console.telegram_away("400")
         case _:
             assert_never(fault)

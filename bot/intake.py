@@ -1,6 +1,6 @@
 """From Telegram's updates into the lanes: what long polling and the webhook share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,7 +8,7 @@ import structlog
 
 from bot.admit import Door
 from bot.api import Me
-from bot.translate import Ignored, read
+from bot.translate import Ignored, read, tap_in
 from infra import keys
 from infra.clock import ms
 from infra.effect import Push
@@ -41,9 +41,14 @@ class _Batch:
     pushes: list[Push] = field(default_factory=list[Push])
     update_ids: list[int] = field(default_factory=list[int])
     """One per push."""
+    taps: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    """Updates that are taps, and what Telegram calls these."""
     next_update_id: int = 0
 
-    def add(self, update_id: int, pushes: Sequence[Push]) -> None:
+    def add(self, update_id: int, pushes: Sequence[Push], tap: str) -> None:
+        """tap: what Telegram calls the tap on a button that the update is; "" if it is none."""
+        if tap:
+            self.taps.append((update_id, tap))
         self.pushes += pushes
         self.update_ids += [update_id] * len(pushes)
         self.next_update_id = update_id + 1
@@ -53,13 +58,24 @@ class Intake:
     """Takes the updates of one bot: translated, admitted, stored in order."""
 
     def __init__(
-        self, redis: RedisPort, settings: Settings, me: Me, door: Door, *, keeps_offset: bool = True
+        self,
+        redis: RedisPort,
+        settings: Settings,
+        me: Me,
+        door: Door,
+        *,
+        keeps_offset: bool = True,
+        heard: Callable[[str], None] = lambda _query_id: None,
     ) -> None:
-        """keeps_offset: store the next update id with the batch (long polling)."""
+        """keeps_offset: store the next update id with the batch (long polling).
+
+        heard: told of each tap on a button when it is safe; must not wait.
+        """
         self._redis = redis
         self._keeps_offset = keeps_offset
         self._me = me
         self._door = door
+        self._heard = heard
         self._debounce_ms = ms(settings.turn.debounce)
         self._replicated = settings.redis_url.startswith("redis+sentinel://")
 
@@ -71,15 +87,17 @@ class Intake:
         batch = _Batch()
         for raw in updates:
             update_id = int(raw["update_id"])
-            found = read(raw, self._me)
+            tap, found = tap_in(raw), read(raw, self._me, self._door.clock())
             if isinstance(found, Ignored):
                 log.debug("update_ignored", bot=self._me.name, update_id=update_id, reason=found.reason)
-                batch.add(update_id, ())
+                batch.add(update_id, (), tap)
                 continue
             message, hold_ms = found.message, self._debounce_ms if found.maybe_part else 0
             admitted = await self._door.admit(message)
             if admitted is not True:
-                batch.add(update_id, admitted)
+                batch.add(
+                    update_id, () if tap else admitted, tap
+                )  # a stranger's tap is no reason to talk to him
                 continue
             if what := what_to_forget(message):
                 stored = await self._store(batch)  # what came before goes in before: it is forgotten too
@@ -88,10 +106,17 @@ class Intake:
                 batch = _Batch()
                 forgot = await forget(self._redis, message.owner, what, claim=message.id)
                 message = message.model_copy(update={"forgot": forgot})
-            batch.add(update_id, (push_message(message, hold_ms),))
+            batch.add(update_id, (push_message(message, hold_ms),), tap)
         return await self._store(batch)
 
     async def _store(self, batch: _Batch) -> Taken:
+        taken = await self._stored(batch)
+        for update_id, tap in batch.taps:
+            if update_id < taken.next_update_id:
+                self._heard(tap)
+        return taken
+
+    async def _stored(self, batch: _Batch) -> Taken:
         if batch.next_update_id == 0:
             return Taken(0)
         offset = (keys.offset(self._me.bot_id), batch.next_update_id) if self._keeps_offset else None

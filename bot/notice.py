@@ -9,13 +9,13 @@ NOTICE = ":notice"
 """End of the id of a notice to the owner: when that fails, nobody is told."""
 
 
-def answer(message: InboundMessage, kind: str, text: str, *, owner: str = "") -> Push:
-    """A plain line for whoever wrote `message`; `kind` makes it unique.
+def answer(message: InboundMessage, reply_id: str, text: str, *, owner: str = "") -> Push:
+    """A plain line for whoever wrote `message`.
 
     owner: the memory owner, if the line belongs to one; strangers have none.
     """
     reply = Reply(
-        id=f"{message.id}:{kind}",
+        id=reply_id,
         bot_id=message.bot_id,
         chat_id=message.chat_id,
         topic_id=message.topic_id,

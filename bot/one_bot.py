@@ -18,6 +18,7 @@ from bot.intake import Intake
 from bot.limiter import Limiter
 from bot.poll import Poller
 from bot.reply import Sender
+from bot.taps import Taps
 from bot.webhook import Webhook
 from infra import keys
 from infra.clock import Clock, ms
@@ -117,17 +118,21 @@ class OneBot:
         async with asyncio.TaskGroup() as group:
             group.create_task(worker.serve())
             typing = group.create_task(show_typing(shared.redis, api))
-            failure = await unless(shared.stop, self._received(api, me))
+            taps = Taps(api)
+            answering = group.create_task(taps.serve())
+            failure = await unless(shared.stop, self._received(api, me, taps))
             typing.cancel()
+            answering.cancel()
             worker.stop()
         log.info("bot_down", bot=me.name)
         if failure is not None:
             raise failure
 
-    async def _received(self, api: BotApi, me: Me) -> Exception:
+    async def _received(self, api: BotApi, me: Me, taps: Taps) -> Exception:
         """Receive for ever; gives what ended it, so that sending can end in peace first."""
         shared = self._shared
-        intake = Intake(shared.redis, shared.settings, me, shared.door, keeps_offset=shared.webhook is None)
+        polls = shared.webhook is None
+        intake = Intake(shared.redis, shared.settings, me, shared.door, keeps_offset=polls, heard=taps.answer)
         try:
             if shared.webhook is None:
                 await Poller(shared.redis, api, intake, self._console, shared.clock).run()

@@ -9,6 +9,7 @@ from aiogram.exceptions import AiogramError
 from bot.api import BotApi, Me
 from bot.dead import dead_notice, left_notice
 from bot.faults import (
+    BadButtons,
     BadEntities,
     BadToken,
     Conflict,
@@ -20,9 +21,11 @@ from bot.faults import (
     Unknown,
     fault_of,
 )
+from bot.keyboard import Keyboard, keyboard
 from bot.limiter import Limiter
 from bot.progress import KeptPart, Progress, found, fresh, kept, next_step, sent, unsent
 from bot.render import render
+from infra import keys
 from infra.clock import Clock
 from infra.people import PeopleCache
 from infra.redis_port import RedisPort
@@ -104,7 +107,8 @@ class Sender:
                 return HandBack(wait_ms)
             await self._keep(letter, marked, saved)
             saved = marked
-            fault = await self._try(letter.reply, marked.part)
+            last = marked.at == len(marked.parts) - 1
+            fault = await self._try(letter.reply, marked.part, keyboard(letter.reply.buttons) if last else ())
             if fault is not None:
                 return await self._after(fault, letter, marked)
             self._unreached = 0
@@ -115,21 +119,24 @@ class Sender:
         notices = left_notice(reply, self._me, await self._people.read()) if marked.left else ()
         return letter.done(Commit(pushes=notices))
 
-    async def _try(self, reply: Reply, part: KeptPart) -> Fault | None:
-        """One part, its plain text if Telegram cannot read the entities; None: it is with the person."""
-        fault = await self._call(reply, part, formatted=True)
-        if isinstance(fault, BadEntities):
-            log.warning("entities_refused", lane=reply.lane, reply_id=reply.id)
-            fault = await self._call(reply, part, formatted=False)
-        return Refused("entities") if isinstance(fault, BadEntities) else fault
-
-    async def _call(self, reply: Reply, part: KeptPart, *, formatted: bool) -> Fault | None:
-        entities = list(part.entities) if formatted else []
-        try:
-            await self._api.send(int(reply.chat_id), part.text, entities, reply.topic_id)
-        except AiogramError as error:
-            return fault_of(error)
-        return None
+    async def _try(self, reply: Reply, part: KeptPart, buttons: Keyboard) -> Fault | None:
+        """One part, without those of its entities and buttons that Telegram refuses; None: it is with the person."""
+        entities = part.entities
+        while True:
+            try:
+                await self._api.send(int(reply.chat_id), part.text, list(entities), reply.topic_id, buttons)
+            except AiogramError as error:
+                fault = fault_of(error)
+            else:
+                return None
+            match fault:
+                case BadEntities() if entities:
+                    entities = ()
+                case BadButtons() if buttons:
+                    buttons = ()
+                case _:
+                    return fault
+            log.warning("sent_without", what=type(fault).__name__, lane=reply.lane, reply_id=reply.id)
 
     async def _after(self, fault: Fault, letter: Letter, marked: Progress) -> Outcome:
         """How the turn ends when the marked part was not taken, or nobody knows."""
@@ -151,9 +158,9 @@ class Sender:
                 return HandBack(BAD_TOKEN_MS)
             case Gone():
                 return letter.done(Commit())
-            case BadEntities() | Refused():
-                reason = f"Telegram refuses it: {fault.why if isinstance(fault, Refused) else 'entities'}"
-                return Done(await self._dead(letter.claim, letter.item, reason))
+            case BadEntities() | BadButtons() | Refused():
+                why = fault.why if isinstance(fault, Refused) else type(fault).__name__
+                return Done(await self._dead(letter.claim, letter.item, f"Telegram refuses it: {why}"))
             case _:
                 assert_never(fault)
 
@@ -163,13 +170,19 @@ class Sender:
 
     async def _dead(self, claim: Claim, item: Item, reason: str) -> Commit:
         await self._people.read()
-        return self._buried(claim, (item,), reason)
+        is_kept = not await self._redis.exists(keys.unkept(item.id))
+        return self._buried(claim, (item,), reason, is_kept=is_kept)
 
-    def _buried(self, claim: Claim, items: tuple[Item, ...], reason: str) -> Commit:
+    def _buried(self, claim: Claim, items: tuple[Item, ...], reason: str, *, is_kept: bool = True) -> Commit:
+        """is_kept: for what is said; the commit itself stores no letter for what is unkept."""
         letters = tuple(
             (item.id, effect) for item in items for effect in dead_letter(claim, item, reason, self._clock())
         )
         people = self._people.last()
-        pushes = tuple(push for item in items for push in dead_notice(claim, item, reason, self._me, people))
+        pushes = tuple(
+            push
+            for item in items
+            for push in dead_notice(claim, item, reason, self._me, people, is_kept=is_kept)
+        )
         log.error("reply_dead", lane=claim.lane, reply_ids=[item.id for item in items], reason=reason)
         return Commit(letters=letters, pushes=pushes, remove=tuple(item.id for item in items))

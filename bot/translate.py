@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import structlog
-from aiogram.types import Message, Update
+from aiogram.types import CallbackQuery, Chat, InaccessibleMessage, Message, Update, User
 from pydantic import ValidationError
 
 from bot.api import Me
@@ -45,11 +45,14 @@ class Read:
     """More may follow that belongs to it."""
 
 
-def read(raw: Mapping[str, Any], me: Me) -> Read | Ignored:
-    """One update of getUpdates or a webhook. Never raises: one odd update must not stop the others."""
+def read(raw: Mapping[str, Any], me: Me, now_ms: int) -> Read | Ignored:
+    """One update of getUpdates or a webhook. Never raises: one odd update must not stop the others.
+
+    now_ms: by koi's clock; when a button was tapped, Telegram does not say.
+    """
     try:
         update = parse(raw)
-        message = update if isinstance(update, Ignored) else translate(update, me)
+        message = update if isinstance(update, Ignored) else translate(update, me, now_ms)
         if isinstance(message, Ignored):
             return message
         return Read(message, not isinstance(update, Ignored) and maybe_part(update.message))
@@ -70,8 +73,17 @@ def parse(raw: Mapping[str, Any]) -> Update | Ignored:
         return Ignored(f"unreadable: {error.error_count()} error(s)")
 
 
-def translate(update: Update, me: Me) -> InboundMessage | Ignored:
-    """The message in an update."""
+def tap_in(raw: Mapping[str, Any]) -> str:
+    """The id by which Telegram wants to hear that a tap on a button was heard; "" for any other update."""
+    query = raw.get("callback_query")
+    query_id = cast("dict[str, Any]", query).get("id") if isinstance(query, dict) else None
+    return query_id if isinstance(query_id, str) else ""
+
+
+def translate(update: Update, me: Me, now_ms: int) -> InboundMessage | Ignored:
+    """The message in an update, or the command of the button that was tapped."""
+    if update.callback_query is not None:
+        return _tapped(update, update.callback_query, me, now_ms)
     message = update.message
     if message is None:
         return Ignored(f"no message but {_kind(update)}")
@@ -81,16 +93,8 @@ def translate(update: Update, me: Me) -> InboundMessage | Ignored:
     if reason or message.from_user is None:
         return Ignored(reason)
     return InboundMessage(
-        id=f"{me.bot_id}:{update.update_id}",
-        bot_id=me.bot_id,
-        bot=me.name,
-        store=me.store,
-        chat_id=str(message.chat.id),
+        **_place(update, message.chat, message.from_user, me),
         topic_id=topic_of(message),
-        chat_kind="private" if message.chat.type == "private" else "group",
-        user_id=str(message.from_user.id),
-        user_name=clean(message.from_user.full_name)[:NAME_CHARS],
-        language=_two_letters(message.from_user.language_code) or me.language,
         message_id=message.message_id,
         sent_at_ms=round(message.date.timestamp() * 1000),
         text=text,
@@ -101,17 +105,71 @@ def translate(update: Update, me: Me) -> InboundMessage | Ignored:
     )
 
 
+def _tapped(update: Update, tap: CallbackQuery, me: Me, now_ms: int) -> InboundMessage | Ignored:
+    """The command of a button, as if whoever tapped it had typed it where the button stands."""
+    text, message = clean(tap.data or ""), tap.message
+    command = COMMAND.fullmatch(text)
+    if message is None or command is None:
+        return Ignored("not a button of ours")
+    reason = _tap_fault(tap.from_user, message) or _command_fault(command, me)
+    if reason:
+        return Ignored(reason)
+    return InboundMessage(
+        **_place(update, message.chat, tap.from_user, me),
+        topic_id=topic_of(message) if isinstance(message, Message) else 0,
+        message_id=message.message_id,
+        sent_at_ms=now_ms,
+        text=text,
+        kind="command",
+        command=command["name"].lower(),
+        argument=(command["argument"] or "").strip(),
+    )
+
+
+def _place(update: Update, chat: Chat, user: User, me: Me) -> dict[str, Any]:
+    """Who wrote to which bot where."""
+    return {
+        "id": f"{me.bot_id}:{update.update_id}",
+        "bot_id": me.bot_id,
+        "bot": me.name,
+        "store": me.store,
+        "chat_id": str(chat.id),
+        "chat_kind": "private" if chat.type == "private" else "group",
+        "user_id": str(user.id),
+        "user_name": clean(user.full_name)[:NAME_CHARS],
+        "language": _two_letters(user.language_code) or me.language,
+    }
+
+
 def _sender_fault(message: Message) -> str:
     if message.from_user is None or message.from_user.is_bot or message.sender_chat is not None:
         return "not from a person"
-    return "" if message.chat.type in {"private", "group", "supergroup"} else f"in a {message.chat.type}"
+    return _chat_fault(message.chat)
+
+
+def _tap_fault(user: User, message: Message | InaccessibleMessage) -> str:
+    if user.is_bot:
+        return "not from a person"
+    if isinstance(message, InaccessibleMessage) and message.chat.is_forum and message.chat.type != "private":
+        return "in a topic that Telegram no longer names"  # not to forget or end something in another one
+    return _chat_fault(message.chat)
+
+
+def _chat_fault(chat: Chat) -> str:
+    return "" if chat.type in {"private", "group", "supergroup"} else f"in a {chat.type}"
+
+
+def _command_fault(command: re.Match[str] | None, me: Me) -> str:
+    if command and (command["bot"] or me.username).lower() != me.username.lower():
+        return "a command for another bot"
+    return ""
 
 
 def _content_fault(message: Message, me: Me, text: str, command: re.Match[str] | None) -> str:
     if not text and not _media(message):
         return "a service message"
-    if command and (command["bot"] or me.username).lower() != me.username.lower():
-        return "a command for another bot"
+    if reason := _command_fault(command, me):
+        return reason
     if message.chat.type != "private" and not command and not _addressed(message, me):
         return "not addressed in a group"
     return ""

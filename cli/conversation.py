@@ -6,8 +6,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TextIO
 
+from rich.console import Group
 from rich.text import Text
 
+from cli.buttons import button_lines
 from cli.keyboard import Key, Pressed, Typed
 from cli.line import Line
 from cli.markdown import rendered
@@ -149,7 +151,8 @@ class Conversation:
             if asked_here
             else (Text(say(self.room.seat.language, "(asked earlier, or elsewhere)"), "dim"),)
         )
-        self.screen.above(*notes, spoken(self.room.seat.bot, style, rendered(reply)), "")
+        said = Group(rendered(reply), *button_lines(reply))
+        self.screen.above(*notes, spoken(self.room.seat.bot, style, said), "")
 
     def _leave_if_answered(self) -> None:
         if self.leaving and not self.waiting:

@@ -9,7 +9,7 @@ from llm.candidates import OFFLINE, Candidate
 from llm.chain import Chain
 from llm.events import Finished, Heard, Stopped, Text, Used
 from llm.request import ModelRequest, Usage
-from workers.main import Brains
+from workers.brains import Brains
 from workers.services import Brain
 
 TRACKING = "1Z999AA10123456784"

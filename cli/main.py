@@ -16,6 +16,7 @@ COMMANDS = {
     "worker": ("cli.process:worker", "One process that thinks."),
     "health": ("cli.health:health", "Is a process of this kind alive? For compose."),
     "memory": ("cli.memory:memory", "Show, export, import or forget what is remembered."),
+    "explain": ("cli.explain:explain", "What an answer was made of: context, model, reason, cost."),
     "dead": ("cli.dead:dead", "Messages that could not be answered: list, retry, drop."),
 }
 """Name → where it is, and its line in the help."""

@@ -78,5 +78,10 @@ def as_object(reply: Reply) -> bytes:
         "turn": turn,
         "answers": reply.answers,
         "language": reply.language,
+        "buttons": [
+            {"text": clean(button.text), "command": clean(button.command)}
+            for row in reply.buttons
+            for button in row
+        ],
     }
     return orjson.dumps(value, option=orjson.OPT_INDENT_2)

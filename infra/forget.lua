@@ -1,13 +1,15 @@
 -- forget: remove texts of an owner, end its sessions and raise its epoch, all in one step
 -- KEYS[1] ring   KEYS[2] lanes of the owner   KEYS[3] dead letters of the owner   KEYS[4] ids of all dead letters
 -- KEYS[5] expiry   KEYS[6] epoch   KEYS[7] claim of the update   KEYS[8] what this update removed; '' for no update
+-- KEYS[9] records of its turns
 -- ARGV[1] owner   ARGV[2] ttl of the epoch, ms   ARGV[3] prefix of a lane's keys   ARGV[4] prefix of a session's key
--- ARGV[5] prefix of an answer's key   ARGV[6] 'all' | 'some'   ARGV[7] stamp of what was seen, '' to go by values alone
--- ARGV[8…] for 'some', three words each: 'ring' '' entry | 'item' job_id id | 'kept' job_id name | 'dead' '' id
+-- ARGV[5] prefix of an answer's key   ARGV[6] prefix of a fold's key   ARGV[7] 'all' | 'some'
+-- ARGV[8] stamp of what was seen, '' to go by values alone
+-- ARGV[9…] for 'some', three words each: 'ring' '' entry | 'item' job_id id | 'kept' job_id name | 'dead' '' id
 -- RETURNS ring entries removed; -1: the update was taken before; -2: something changed since it was seen
 -- INCLUDE forget_sight.lua
-local ring, lanes_of, dead_of, dead, expiry, epoch, claim, note = unpack(KEYS)
-local owner, epoch_ttl_ms, lane_prefix, session_prefix, answer_prefix, mode, seen_stamp = unpack(ARGV, 1, 7)
+local ring, lanes_of, dead_of, dead, expiry, epoch, claim, note, turns = unpack(KEYS)
+local owner, epoch_ttl_ms, lane_prefix, session_prefix, answer_prefix, fold_prefix, mode, seen_stamp = unpack(ARGV, 1, 8)
 
 -- everything that can fail: these reads raise WRONGTYPE before anything was written
 if claim ~= '' then
@@ -57,12 +59,14 @@ local drop = {
 
 local removed = 0
 if mode == 'all' then removed = drop_all() end
-for i = 8, #ARGV, 3 do removed = removed + drop[ARGV[i]](ARGV[i + 1], ARGV[i + 2]) end
+for i = 9, #ARGV, 3 do removed = removed + drop[ARGV[i]](ARGV[i + 1], ARGV[i + 2]) end
 for _, job_id in ipairs(jobs) do
   local lane = job_id:match('^%a+:(.*)$') or job_id
-  redis.call('DEL', session_prefix .. lane, answer_prefix .. lane)
-  redis.call('ZREM', expiry, session_prefix .. lane)
+  redis.call('DEL', session_prefix .. lane, answer_prefix .. lane, fold_prefix .. lane)
+  redis.call('ZREM', expiry, session_prefix .. lane, fold_prefix .. lane)
 end
+redis.call('DEL', turns)
+redis.call('ZREM', expiry, turns)
 if redis.call('EXISTS', ring) == 0 then redis.call('ZREM', expiry, ring) end
 redis.call('INCR', epoch)
 redis.call('PEXPIRE', epoch, epoch_ttl_ms)

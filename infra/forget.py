@@ -6,6 +6,8 @@ Used by the bot when /forget is admitted, by `koi memory forget`, later by the d
 removes exactly that if nothing changed since; else it is looked at again.
 """
 
+import hashlib
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,6 +30,9 @@ TEXT_FIELDS = ("user_message", "summary", "reply", "text", "argument")
 
 ALL = {"all", "alles", "everything"}
 LAST = {"last", "letzte", "letztes", "letzten"}
+ENTRY = re.compile(r"#[\w.:-]{0,128}[0-9a-f]{16}[\w.:-]{0,128}", re.ASCII)
+"""One entry, by its id or its handle: every id that koi gives holds 16 hexadecimal digits in a row, and no hashtag does."""
+HANDLE_CHARS = 16
 
 _LOOK = Script(Path(__file__).with_name("forget_look.lua"))
 _FORGET = Script(Path(__file__).with_name("forget.lua"))
@@ -63,9 +68,10 @@ async def forget(redis: RedisPort, owner: str, what: str, *, claim: str = "") ->
     """Remove entries of `owner` and raise its epoch, so that running turns store no text.
 
     what: "all": ring, sessions, waiting messages, kept rounds, unsent replies, dead letters. "last": the newest entry
-    and what is left of its reply. Anything else: every entry whose texts contain it (NFC, case-folded), and waiting
-    messages, kept rounds, unsent replies and dead letters that contain it. In all forms the running sessions of the
-    owner end, and a reply part that is just being sent may finish.
+    and what is left of its reply. "#" and the id of an entry, or its handle: the same for that entry. Anything else:
+    every entry whose texts contain it (NFC, case-folded), and waiting messages, kept rounds, unsent replies and dead
+    letters that contain it. In all forms the running sessions of the owner end, with what was folded of them, the
+    records of its turns go, and a reply part that is just being sent may finish.
     claim: an update id; if it was taken before (keys.claim_of), nothing happens and None is given. If it was forgotten
     for, but not taken (the process died between), nothing more happens and the same number is given again.
 
@@ -85,9 +91,21 @@ async def forget(redis: RedisPort, owner: str, what: str, *, claim: str = "") ->
 
 
 def meant(argument: str) -> str:
-    """What stands behind /forget, as `forget` takes it: "all" and "last" in the languages koi speaks, else the text."""
+    """What stands behind /forget, as `forget` takes it: "all" and "last" in the languages koi speaks, else "#" and an
+    entry, or the text.
+    """
     word = argument.strip().casefold()
     return "all" if word in ALL else "last" if word in LAST else argument.strip()
+
+
+def forget_command(entry_id: str) -> str:
+    """What forgets exactly this entry when it is sent: 25 bytes, so that it fits under a button (64)."""
+    return f"/forget #{handle_of(entry_id)}"
+
+
+def handle_of(entry_id: str) -> str:
+    """Stands for the id of an entry: ids hold names of machines and may be long."""
+    return hashlib.sha256(entry_id.encode()).hexdigest()[:HANDLE_CHARS]
 
 
 async def look(redis: RedisPort, owner: str) -> Sight:
@@ -107,11 +125,14 @@ async def look(redis: RedisPort, owner: str) -> Sight:
 
 
 def chosen(sight: Sight, what: str) -> tuple[Removal, ...]:
-    """What goes for "last" or a text; nothing for a text without letters."""
-    if what != "last":
-        needle = folded(what.strip())
-        return _containing(sight, needle) if needle else ()
-    return _newest(sight) if sight.ring else ()
+    """What goes for "last", one entry, or a text; nothing for a text without letters, or an entry that is not there."""
+    what = what.strip()
+    if what == "last":
+        return _entries(sight, sight.ring[-1:])
+    if found := _named_entries(sight, what):
+        return _entries(sight, found)
+    needle = "" if ENTRY.fullmatch(what) else folded(what)
+    return _containing(sight, needle) if needle else ()
 
 
 def folded(text: str) -> str:
@@ -158,14 +179,27 @@ def _containing(sight: Sight, needle: str) -> tuple[Removal, ...]:
     return (*ring, *_waiting(sight, lambda _id, raw: says(raw), lambda _name, raw: kept_says(raw)))
 
 
-def _newest(sight: Sight) -> tuple[Removal, ...]:
-    newest = sight.ring[-1]
-    turn_id = str((_object(newest) or {}).get("id", ""))
+def _named_entries(sight: Sight, what: str) -> tuple[bytes, ...]:
+    name = what.removeprefix("#")
+    if name == what or not name:
+        return ()
+    return tuple(raw for raw in sight.ring if name in {_turn_of(raw), handle_of(_turn_of(raw))})
 
-    def is_of_it(item_id: bytes, _raw: bytes) -> bool:  # Reply.id
-        return bool(turn_id) and item_id.startswith(f"{turn_id}:".encode())
 
-    return (("ring", b"", newest), *_waiting(sight, is_of_it, is_of_it))
+def _entries(sight: Sight, entries: Sequence[bytes]) -> tuple[Removal, ...]:
+    """Entries, and what is left of their replies."""
+    turns = tuple(f"{turn}:".encode() for turn in map(_turn_of, entries) if turn)
+
+    def is_of_them(item_id: bytes, _raw: bytes) -> bool:  # Reply.id
+        return item_id.startswith(turns)
+
+    ring: list[Removal] = [("ring", b"", raw) for raw in entries]
+    return (*ring, *(_waiting(sight, is_of_them, is_of_them) if turns else ()))
+
+
+def _turn_of(entry: bytes) -> str:
+    """RingEntry.id; "" for what has none."""
+    return str((_object(entry) or {}).get("id", ""))
 
 
 def _waiting(
@@ -213,9 +247,10 @@ async def _remove(
         [
             keys.ring(owner), keys.lanes_of(owner), keys.dead_of(owner), keys.dead(), keys.expiry(),
             keys.epoch(owner), keys.claim_of(claim) if claim else "", keys.forgot(claim) if claim else "",
+            keys.turns(owner),
         ],
         [
-            owner, EPOCH_TTL_MS, keys.LANE_PREFIX, keys.session(""), keys.answer(""), mode, stamp,
+            owner, EPOCH_TTL_MS, keys.LANE_PREFIX, keys.session(""), keys.answer(""), keys.fold(""), mode, stamp,
             *(word for removal in removals for word in removal),
         ],
     )  # fmt: skip

@@ -11,8 +11,7 @@ JOB_PREFIX = "arq:job:"
 EPOCH_PREFIX = "koi:epoch:"
 OWNER_LANES_PREFIX = "koi:lanes-of:"
 FOLD_PREFIX = "koi:fold:"
-TURN_PREFIX = "koi:turn:"
-TURNS_OF_PREFIX = "koi:turns-of:"
+TURNS_PREFIX = "koi:turns:"
 
 PERMANENT = (
     "koi:q:*",            # queues, with their doorbells
@@ -42,8 +41,13 @@ def outbox_job(lane: str) -> str:
     return f"out:{lane}"
 
 
+def fold_job(lane: str) -> str:
+    """The side of a lane that folds what its conversation dropped into a summary (memory.fold), for whoever thinks."""
+    return f"fold:{lane}"
+
+
 def inbox_queue() -> str:
-    """zset job id → when it is due, ms of Redis' clock. One queue for all workers."""
+    """zset job id → when it is due, ms of Redis' clock. One queue for all workers; it has the fold jobs too."""
     return "koi:q:in"
 
 
@@ -55,7 +59,7 @@ def outbox_queue(bot_id: str) -> str:
 def queue_of(job_id: str) -> str:
     """The queue that the job of a lane belongs to."""
     side, bot_id = job_id.split(":")[:2]
-    return inbox_queue() if side == "in" else outbox_queue(bot_id)
+    return outbox_queue(bot_id) if side == "out" else inbox_queue()
 
 
 def bell(queue: str) -> str:
@@ -139,19 +143,9 @@ def fold(lane: str) -> str:
     return f"{FOLD_PREFIX}{lane}"
 
 
-def turn(owner: str, turn_id: str) -> str:
-    """string: TurnRecord JSON of one answer."""
-    return f"{TURN_PREFIX}{owner}:{turn_id}"
-
-
-def turns_of(owner: str) -> str:
-    """zset turn id → when it began, ms: the owner's newest turn records."""
-    return f"{TURNS_OF_PREFIX}{owner}"
-
-
-def turn_owner(turn_id: str) -> str:
-    """string: whose turn it was, so that its record can be found by the turn's id alone."""
-    return f"koi:turn-owner:{turn_id}"
+def turns(owner: str) -> str:
+    """list of TurnRecord JSON, oldest first: what the owner's newest answers were made of."""
+    return f"{TURNS_PREFIX}{owner}"
 
 
 def epoch(owner: str) -> str:
@@ -160,16 +154,21 @@ def epoch(owner: str) -> str:
 
 
 def lanes_of(owner: str) -> str:
-    """set of job ids (in:… and out:…) that may hold text of this owner."""
+    """set of job ids (in:…, out:… and fold:…) whose lanes may hold text of this owner."""
     return OWNER_LANES_PREFIX + owner
 
 
 def expiry() -> str:
-    """zset of keys.ring(…), keys.session(…), keys.fold(…) and keys.turn(…) → stamp (koi's clock) at which something in them expires."""
+    """zset of keys.ring(…), keys.session(…), keys.fold(…) and keys.turns(…) → stamp (koi's clock) at which something in them expires."""
     return "koi:expiry"
 
 
 # ── dead letters ─────────────────────────────────────────────────────────────────────────────────────────────────
+def unkept(item_id: str) -> str:
+    """string: a turn from before its owner's /forget pushed this reply: it is sent, but never a dead letter; 400 days."""
+    return f"koi:unkept:{item_id}"
+
+
 def dead() -> str:
     """zset `owner|item_id` → stamp."""
     return "koi:dead"
@@ -189,11 +188,6 @@ def people() -> str:
 def pairing() -> str:
     """string: the code that makes its sender the owner."""
     return "koi:pairing"
-
-
-def told(bot_id: str, user_id: str) -> str:
-    """string: this stranger was answered; one hour."""
-    return f"koi:told:{bot_id}:{user_id}"
 
 
 def tries(user_id: str) -> str:
@@ -280,8 +274,8 @@ def mails() -> str:
 
 
 def spent(user_id: str, period: str) -> str:
-    """hash of a person's use in a day ("2026-11-30") or month ("2026-11"): messages, turns, calls, tokens, microusd
-    (reservations included), unpriced.
+    """hash of a person's use; 62 days. Of a day ("2026-11-30"): messages, answers, others (calls that were none), tokens
+    by kind, microusd, unpriced. Of a month ("2026-11"): microusd only, reservations included.
     """
     return f"koi:spent:{user_id}:{period}"
 
@@ -291,6 +285,6 @@ def reserved(call_id: str) -> str:
     return f"koi:reserved:{call_id}"
 
 
-def counted(turn_id: str) -> str:
-    """string: the messages of this turn were counted against the plan; a retry is the same turn."""
-    return f"koi:counted:{turn_id}"
+def counted(message_id: str) -> str:
+    """string: this message was counted against a plan; it is not counted again by a retry, or when a batch is split."""
+    return f"koi:counted:{message_id}"

@@ -4,14 +4,25 @@ Durations are written "500ms", "90s", "30m", "24h"; in the code they are `timede
 environment or from the file that `NAME_FILE` names.
 """
 
-from collections.abc import Iterator, Mapping
-from datetime import timedelta
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
+from infra.settings_sections import (
+    BotSettings,
+    MemorySettings,
+    MoneySettings,
+    PlanSettings,
+    PriceSettings,
+    QueueSettings,
+    SessionSettings,
+    TelegramSettings,
+    TurnSettings,
+)
 from infra.settings_sources import (
+    FREE_NAMES,
     BadSetting,
     Written,
     read_environment,
@@ -24,12 +35,8 @@ from infra.settings_sources import (
 )
 from infra.settings_types import (
     Address,
-    Duration,
     Language,
-    Lease,
     RedisAddress,
-    Span,
-    Store,
     Token,
     UserId,
     WebAddress,
@@ -40,95 +47,6 @@ from infra.settings_types import (
 DEFAULT_MODEL, DEFAULT_LIGHT_MODEL = "claude-sonnet-5-5", "claude-haiku-5-5"
 OPENROUTER_DEFAULTS = ("anthropic/claude-sonnet-5.5", "anthropic/claude-haiku-5.5")
 """The same two, as OpenRouter writes them."""
-
-
-class Section(BaseModel):
-    """One `[section]` of koi.toml: unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class MemorySettings(Section):
-    entries: int = Field(default=20, ge=1, le=1000)
-    max_age: Span = timedelta(hours=24)
-    user_chars: int = Field(default=500, ge=1)
-    summary_chars: int = Field(default=300, ge=1)
-    reply_chars: int = Field(default=4000, ge=0)
-    budget_tokens: int = Field(default=500, ge=50)
-    strategy: Literal["select", "last"] = "select"
-    last: int = Field(default=5, ge=1)
-
-
-class SessionSettings(Section):
-    idle: Span = timedelta(minutes=30)
-    suggest_new_after: int = Field(default=20, ge=1)
-    budget_tokens: int = Field(default=6000, ge=500)
-    summarise: bool = False
-    """Exchanges that no longer fit are folded into a summary by the light model, instead of dropped."""
-
-
-class TurnSettings(Section):
-    deadline: Span = timedelta(seconds=120)
-    debounce: Duration = timedelta(milliseconds=700)
-    attempts: int = Field(default=3, ge=1)
-    max_tool_rounds: int = Field(default=12, ge=1)
-
-
-class QueueSettings(Section):
-    lease: Lease = timedelta(seconds=10)
-    concurrency: int = Field(default=50, ge=1)
-    durability: Literal["everysec", "always"] = "everysec"
-
-
-class TelegramSettings(Section):
-    messages_per_second: float = Field(default=30, gt=0)
-    """Of one bot, over all its chats (Telegram's limit is about 30)."""
-    chat_messages_per_second: float = Field(default=1, gt=0)
-    """In one private chat, bursts of a few allowed."""
-    group_messages_per_minute: float = Field(default=20, gt=0)
-
-
-class MoneySettings(Section):
-    currency: str = Field(default="USD", pattern="[A-Z]{3}")
-    """ISO 4217 code of what people are shown."""
-    rate: float = Field(default=1.0, gt=0)
-    """Of that currency for one US dollar."""
-
-
-class PriceSettings(Section):
-    """One `[prices."model id"]`: US dollars per million tokens; beats what genai-prices knows."""
-
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
-    cache_write: float | None = Field(default=None, ge=0)
-    """Unset: 1.25 × input."""
-    cache_read: float | None = Field(default=None, ge=0)
-    """Unset: 0.1 × input."""
-
-
-class PlanSettings(Section):
-    """One `[plans.NAME]`: what its people may use. Nobody of them: the plan does nothing."""
-
-    people: tuple[UserId | Literal["*"], ...] = ()
-    """Ids; "*": everybody but the owner whom no other plan names."""
-    messages_per_day: int | None = Field(default=None, ge=0)
-    usd_per_month: float | None = Field(default=None, ge=0)
-    models: tuple[str, ...] = ()
-    """The only models they are answered by; empty: all that the bot has."""
-
-
-class BotSettings(Section):
-    """One `[[bots]]` table."""
-
-    name: str = Field(min_length=1)
-    token_env: str = ""
-    """The variable (or, with _FILE behind it, the file) that holds its token; "": a bot for `koi chat` only."""
-    token: Token = SecretStr("")
-    """What token_env names; koi.toml may not hold it."""
-    persona: str = ""
-    memory: Store = "home"
-    models: tuple[str, ...] = ()
-    language: str = ""
 
 
 class Settings(BaseModel):
@@ -217,11 +135,19 @@ def _choose_models(written: Written, environ: Mapping[str, str]) -> None:
     """
     tree = written.tree
     listed = cast("list[str]", tree["models"]) if isinstance(tree.get("models"), list) else []
-    primary = split(environ.get("KOI_MODEL") or environ.get("OPENROUTER_MODEL") or "")
-    fallback = split(environ.get("KOI_FALLBACK_MODEL") or environ.get("OPENROUTER_FALLBACK_MODEL") or "")
     anthropic, openrouter = tree.get("anthropic_api_key"), tree.get("openrouter_api_key")
+    route = "openrouter:" if openrouter and tree.get("anthropic_base_url") else ""
+
+    def routed(models: Iterable[str]) -> list[str]:
+        """Those of OPENROUTER_ names: beside a server of one's own, which gets all other ids, a prefix says so."""
+        return [model if model.startswith("openrouter:") else route + model for model in models]
+
+    primary = split(environ.get("KOI_MODEL", "")) or routed(split(environ.get("OPENROUTER_MODEL", "")))
+    fallback = split(environ.get("KOI_FALLBACK_MODEL", "")) or routed(
+        split(environ.get("OPENROUTER_FALLBACK_MODEL", ""))
+    )
     if (anthropic or openrouter) and not primary and not tree.get("models"):
-        model, light = (DEFAULT_MODEL, DEFAULT_LIGHT_MODEL) if anthropic else OPENROUTER_DEFAULTS
+        model, light = (DEFAULT_MODEL, DEFAULT_LIGHT_MODEL) if anthropic else routed(OPENROUTER_DEFAULTS)
         primary = [model]
         tree.setdefault("light_model", light)
     chain = [*(primary or listed[:1]), *(fallback or listed[1:])]
@@ -275,12 +201,44 @@ def _check_together(settings: Settings) -> None:
     ids = [token.get_secret_value().partition(":")[0] for token in tokens]
     if twice := next((bot_id for bot_id in ids if ids.count(bot_id) > 1), ""):
         raise BadSetting(f"bot {twice} has two tokens; each bot must be given once")
+    _check_plans(settings)
+
+
+def _check_plans(settings: Settings) -> None:
+    """Raises: BadSetting: a person of two plans; a plan with a model that is never asked."""
+    plan_of: dict[str, str] = {}
+    for name, plan in settings.plans.items():
+        for member in plan.people:
+            if (other := plan_of.setdefault(member, name)) != name:
+                whom = "everybody else (*)" if member == "*" else member
+                raise BadSetting(f"plans.{other} and plans.{name} both have {whom}; it must be one of them")
+    asked = _asked(settings)
+    for name, plan in settings.plans.items():
+        if asked and (unasked := [model for model in plan.models if model not in asked]):
+            raise BadSetting(
+                f"plans.{name}.models has {shown(unasked[0])}; it must be one of {', '.join(asked)}"
+            )
+
+
+def _asked(settings: Settings) -> list[str]:
+    """All models that may be asked; none if this process has no service to ask, and so need not know them."""
+    if not (
+        settings.anthropic_base_url
+        or settings.anthropic_api_key.get_secret_value()
+        or settings.openrouter_api_key.get_secret_value()
+    ):
+        return []
+    of_bots = (model for bot in settings.bots for model in bot.models)
+    return [*dict.fromkeys((*settings.models, *filter(None, [settings.light_model]), *of_bots))]
 
 
 def _names(model: type[BaseModel], section: str = "") -> Iterator[str]:
-    """Every setting there is, dotted."""
+    """Every setting there is, dotted; * for a name that people choose."""
     for name, info in model.model_fields.items():
         inner = BotSettings if name == "bots" else info.annotation
+        if name in FREE_NAMES:
+            yield from _names(get_args(inner)[1], f"{name}.*.")
+            continue
         if isinstance(inner, type) and issubclass(inner, BaseModel):
             yield from _names(inner, f"{name}.")
         else:

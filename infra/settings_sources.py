@@ -7,15 +7,14 @@ name a setting was written, nor in which line.
 import difflib
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from pydantic_core import ErrorDetails
 
-type Place = tuple[str | int, ...]
-"""("memory", "entries") or ("bots", 0, "name")."""
+from infra.settings_places import Place, dotted, key_lines, leaves, quoted
 
 PREFIX, NESTED = "KOI_", "__"
 FLAT: Mapping[str, str] = {
@@ -48,7 +47,10 @@ FLAT: Mapping[str, str] = {
     "SMTP_PASSWORD": "smtp_password",
 }
 """Names that work without any file → the field of Settings."""
-LISTS = ("telegram_bot_tokens", "telegram_allowed_users")
+LISTS = ("telegram_bot_tokens", "telegram_allowed_users", "models", "people")
+"""Fields (the last part of a nested name) whose variables hold several values, with commas."""
+FREE_NAMES = ("prices", "plans")
+"""Sections whose tables have names that people choose: `[plans.free]`."""
 SECRETS = {
     name: field_name
     for name, field_name in FLAT.items()
@@ -112,7 +114,7 @@ def read_file(written: Written, file: Path) -> None:
         raise BadSetting(f"{file.name} is not TOML: {error}") from error
     lines = dict(key_lines(text))
     for place, value in leaves(tree):
-        line = lines.get(place)
+        line = next((lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in lines), None)
         name = f"{file.name} line {line}: {dotted(place)}" if line else f"{file.name}: {dotted(place)}"
         _refuse_secret(place, value, name)
         written.names[place] = name
@@ -145,7 +147,8 @@ def read_environment(written: Written, environ: Mapping[str, str]) -> None:
         if not value or not name.startswith(PREFIX) or name in FLAT or name in OTHERS:
             continue
         if NESTED in name:
-            written.put(tuple(name.removeprefix(PREFIX).lower().split(NESTED)), value, name)
+            place = tuple(name.removeprefix(PREFIX).lower().split(NESTED))
+            written.put(place, split(value) if place[-1] in LISTS else value, name)
         elif name.removesuffix("_FILE") not in SECRETS:
             _refuse_near_miss(name)
 
@@ -181,11 +184,6 @@ def split(value: str) -> list[str]:
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────
-def dotted(place: Place) -> str:
-    """("bots", 0, "name") → bots[0].name."""
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
-
-
 def masked(text: str) -> str:
     """The same without passwords in addresses, and without what looks like a bot token or an API key."""
     return SECRET_LOOKS.sub("…", PASSWORD_IN_URL.sub("…@", text))
@@ -198,19 +196,27 @@ def shown(value: Any) -> str:
 
 
 def refuse_unknown(written: Written, known: frozenset[str]) -> None:
-    """known: every setting there is, dotted, list items without their number.
+    """known: every setting there is, dotted, list items without their number, * for a name that people choose.
 
     Raises: BadSetting: something written is none of them, with the nearest one that is.
     """
-    sections = {name.partition(".")[0] for name in known}
+    sections = {name.partition(".")[0] for name in known} | {f"{name}.*" for name in FREE_NAMES}
     for place, name in written.names.items():
-        plain = ".".join(part for part in place if isinstance(part, str))
+        plain, chosen = _plain(place)
         if plain in known or plain in sections:
             continue
-        near = _nearest(plain, known)
+        near = _nearest(plain, known).replace("*", chosen or "NAME")
         if near and name.startswith(PREFIX):
             near = _as_variable(near)
         raise BadSetting(f"{name} is not a setting" + (f"; did you mean {near}?" if near else ""))
+
+
+def _plain(place: Place) -> tuple[str, str]:
+    """("bots", 0, "name") → bots.name; ("plans", "free", "people") → plans.*.people, and the name it has there."""
+    parts = [part for part in place if isinstance(part, str)]
+    if parts[0] not in FREE_NAMES or len(parts) == 1:
+        return ".".join(parts), ""
+    return ".".join([parts[0], "*", *parts[2:]]), quoted(parts[1])
 
 
 def sentence(error: ErrorDetails, written: Written) -> str:
@@ -236,11 +242,13 @@ MUST = {
     "string_type": "must be text in quotes",
     "string_too_short": "must not be empty",
     "literal_error": "must be {expected}",
+    "finite_number": "must be a number",
     "greater_than_equal": "must be at least {ge}",
     "greater_than": "must be more than {gt}",
     "less_than_equal": "must be at most {le}",
     "value_error": "{error}",
     "model_type": "must be a section with settings in it",
+    "dict_type": "must be a section with settings in it",
     "tuple_type": "must be a list",
 }
 """What pydantic found → our words, with its values in the braces."""
@@ -248,7 +256,12 @@ MUST = {
 
 def _must(error: ErrorDetails) -> str:
     must = MUST.get(error["type"])
-    return must.format(**error.get("ctx", {})) if must else f"is wrong: {error['msg']}"
+    values = {name: _plain_number(value) for name, value in error.get("ctx", {}).items()}
+    return must.format(**values) if must else f"is wrong: {error['msg']}"
+
+
+def _plain_number(value: object) -> object:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _nearest(wrong: str, known: frozenset[str]) -> str:
@@ -264,30 +277,3 @@ def _nearest(wrong: str, known: frozenset[str]) -> str:
 def _as_variable(name: str) -> str:
     flat = next((variable for variable, field_name in FLAT.items() if field_name == name), "")
     return flat or PREFIX + name.upper().replace(".", NESTED)
-
-
-# ── TOML ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-def leaves(node: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
-    """Every value with its place; lists of values are values, lists of tables are not."""
-    if isinstance(node, dict):
-        for key, inner in cast("dict[str, Any]", node).items():
-            yield from leaves(inner, (*place, key))
-    elif isinstance(node, list) and node and all(isinstance(one, dict) for one in cast("list[Any]", node)):
-        for at, inner in enumerate(cast("list[Any]", node)):
-            yield from leaves(inner, (*place, at))
-    else:
-        yield place, node
-
-
-def key_lines(text: str) -> Iterator[tuple[Place, int]]:
-    """Where each plain key stands, lines from 1. Meant for error lines: exotic spellings are left out."""
-    table: Place = ()
-    seen: dict[str, int] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        if header := re.match(r"\s*(\[\[?)\s*([\w.-]+)\s*\]", line):
-            table = tuple(header[2].split("."))
-            if header[1] == "[[":
-                seen[header[2]] = seen.get(header[2], -1) + 1
-                table = (*table, seen[header[2]])
-        elif key := re.match(r"\s*([\w.-]+)\s*=", line):
-            yield (*table, *key[1].split(".")), number

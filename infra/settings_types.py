@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, BeforeValidator, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 UNITS = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|h|d)")
@@ -67,6 +67,21 @@ def _user_id(value: Any) -> str:
     return str(value)
 
 
+def _plan_member(value: Any) -> str:
+    if value == "*":
+        return "*"
+    member = _user_id(value)
+    if not member:
+        raise ValueError('must be a Telegram user id, or "*" for everybody')
+    return member
+
+
+def _currency(value: str) -> str:
+    if not re.fullmatch("[A-Z]{3}", value):
+        raise ValueError("must be a currency code like EUR")
+    return value
+
+
 def _zone(value: str) -> str:
     name = value.removeprefix(":")
     if not name or name.startswith("/"):  # a file of the machine: its own zone
@@ -109,6 +124,9 @@ Lease = Annotated[timedelta, BeforeValidator(parse_duration), AfterValidator(_ha
 WebAddress = Annotated[str, AfterValidator(_web_address)]
 Address = Annotated[str, AfterValidator(_address)]
 UserId = Annotated[str, BeforeValidator(_user_id)]
+PlanMember = Annotated[str, BeforeValidator(_plan_member)]
+Usd = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
+Currency = Annotated[str, AfterValidator(_currency)]
 Token = Annotated[SecretStr, AfterValidator(_token)]
 WebhookSecret = Annotated[SecretStr, AfterValidator(_webhook_secret)]
 RedisAddress = Annotated[str, AfterValidator(_redis_address)]

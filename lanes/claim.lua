@@ -6,89 +6,99 @@
 -- INCLUDE lane.lua
 local queue, lease_ms, wanted, prefix, per_turn = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 local now = now_ms()
+local leased = {}      -- end of lease, job_id, …
 
-local function count(k, field) return tonumber(redis.call('HGET', k.state, field) or 0) or 0 end
+-- bodies in the order of the ids; false for what was forgotten
+local function bodies_of(k, ids)
+  return #ids > 0 and redis.call('HMGET', k.bodies, unpack(ids)) or {}
+end
 
--- ids that wait, from the front: one command alone, or everything up to the next command
-local function choose(k)
-  local limit = per_turn
-  if count(k, 'single') > 0 then limit = 1 end
-  local ids, known = {}, {}
-  for _, entry in ipairs(redis.call('LRANGE', k.items, 0, -1)) do
-    local solo, id = entry:sub(1, 1) == '1', entry:sub(3)
-    if redis.call('HEXISTS', k.bodies, id) == 0 or known[id] then
-      redis.call('LREM', k.items, known[id] and -1 or 0, entry)      -- half a push, or forgotten
+-- {id, body, …} and {id, …} of what waits, from the front: one command alone, or everything up to the next command
+local function choose(k, limit)
+  local entries, waiting = redis.call('LRANGE', k.items, 0, limit - 1), {}
+  for i, entry in ipairs(entries) do waiting[i] = entry:sub(3) end
+  local bodies, items, ids, known, stale = bodies_of(k, waiting), {}, {}, {}, false
+  for i, id in ipairs(waiting) do
+    if not bodies[i] or known[id] then
+      redis.call('LREM', k.items, known[id] and -1 or 0, entries[i])      -- half a push, or forgotten
+      stale = true
     else
+      local solo = entries[i]:sub(1, 1) == '1'
       if #ids > 0 and solo then break end
       ids[#ids + 1], known[id] = id, true
-      if solo or #ids >= limit then break end
+      items[#items + 1] = id
+      items[#items + 1] = bodies[i]
+      if solo then break end
     end
   end
-  return ids
+  if stale then return choose(k, limit) end      -- what stood behind them moved up
+  return items, ids
 end
 
--- {id, body, …} of the ids that still have a body
-local function with_bodies(k, ids)
-  local out = {}
-  for _, id in ipairs(ids) do
-    local body = redis.call('HGET', k.bodies, id)
+-- {id, body, …} that the first claim of the turn fixed, as far as they are still there
+local function fixed(k, taken)
+  local readable, ids = pcall(cjson.decode, taken or '')
+  local items = {}
+  if not readable then return items end
+  for i, body in ipairs(bodies_of(k, ids)) do
     if body then
-      out[#out + 1] = id
-      out[#out + 1] = body
+      items[#items + 1] = ids[i]
+      items[#items + 1] = body
     end
   end
-  return out
+  return items
 end
 
--- the turn's items: those the first claim fixed, or newly chosen ones
-local function take(k, token)
-  if redis.call('HGET', k.state, 'turn') then
-    local readable, ids = pcall(cjson.decode, redis.call('HGET', k.state, 'taken') or '')
-    local fixed = readable and with_bodies(k, ids) or {}
-    if #fixed > 0 then return fixed end
-    redis.call('HDEL', k.state, 'turn', 'taken', 'open', 'deaths', 'failures')      -- forgotten, or unreadable
-    redis.call('DEL', k.kept)
-  end
-  local ids = choose(k)
-  if #ids == 0 then return {} end
-  local epoch = epoch_of(redis.call('HGET', k.state, 'owner') or '')
-  redis.call('HSET', k.state, 'turn', token, 'taken', cjson.encode(ids), 'epoch', epoch)
-  return with_bodies(k, ids)
-end
+local function count(value) return tonumber(value or 0) or 0 end
 
-local function claim(job_id)
+local function claim(job_id, token)
   local k = lane_keys(job_id)
   local left = redis.call('PTTL', k.lease)
   if left > 0 then      -- held: look again when the lease ends
     redis.call('ZADD', queue, now + left, job_id)
     return nil
   end
-  if lane_wrong_type(k, queue) then error('broken') end
-  local token = prefix .. ':' .. redis.call('INCR', 'koi:fence')
-  local items = take(k, token)
-  if #items == 0 then
-    let_go(k, job_id, queue, now)
-    return nil
+  local turn, taken, epoch, owner, open, failures, deaths, single, not_before, hold_until = unpack(redis.call(
+    'HMGET', k.state, 'turn', 'taken', 'epoch', 'owner', 'open', 'failures', 'deaths', 'single', 'not_before', 'hold_until'))
+  local kept = turn and redis.call('HGETALL', k.kept) or {}
+  local items, ids = turn and fixed(k, taken) or {}, nil
+  failures, deaths = count(failures), count(deaths)
+
+  if #items == 0 then      -- a new turn, or nothing is left of the fixed one: forgotten, or unreadable
+    local now_epoch = epoch_of(owner or '')
+    items, ids = choose(k, count(single) > 0 and 1 or per_turn)
+    if #items == 0 then return clear(k, job_id, queue) end
+    if turn then
+      redis.call('HDEL', k.state, 'deaths', 'failures')
+      redis.call('DEL', k.kept)
+    end
+    turn, epoch, failures, deaths, kept = token, now_epoch, 0, 0, {}
+    redis.call('HSET', k.state, 'turn', turn, 'taken', cjson.encode(ids), 'epoch', epoch, 'open', '1')
+  elseif open then      -- its last holder never ended it
+    deaths = deaths + 1
+    redis.call('HSET', k.state, 'deaths', deaths)
+  else
+    redis.call('HSET', k.state, 'open', '1')
   end
-  if redis.call('HGET', k.state, 'open') then redis.call('HINCRBY', k.state, 'deaths', 1) end
-  redis.call('HSET', k.state, 'open', '1')
-  redis.call('HDEL', k.state, 'held_since', 'hold_until', 'not_before')
+  if not_before or hold_until then redis.call('HDEL', k.state, 'held_since', 'hold_until', 'not_before') end
   redis.call('SET', k.lease, token, 'PX', lease_ms)
-  redis.call('ZADD', queue, now + lease_ms, job_id)
-  local v = redis.call('HMGET', k.state, 'turn', 'epoch', 'owner')
-  return { job_id, token, v[1], v[2] or '0', v[3] or '', count(k, 'failures'), count(k, 'deaths'), items,
-           redis.call('HGETALL', k.kept) }
+  leased[#leased + 1] = now + lease_ms
+  leased[#leased + 1] = job_id
+  return { job_id, token, turn, epoch or '0', owner or '', failures, deaths, items, kept }
 end
 
-local out = { -1 }
-for _, job_id in ipairs(redis.call('ZRANGEBYSCORE', queue, '-inf', now, 'LIMIT', 0, wanted)) do
-  local whole, found = pcall(claim, job_id)
-  if not whole then      -- not ours to mend, and the other lanes must go on; a full or read-only Redis raises here
+local out, due = { -1 }, redis.call('ZRANGEBYSCORE', queue, '-inf', now, 'LIMIT', 0, wanted)
+local fence = #due > 0 and redis.call('INCRBY', 'koi:fence', #due) - #due or 0
+for i, job_id in ipairs(due) do
+  local whole, found = pcall(claim, job_id, prefix .. ':' .. fence + i)
+  if not whole then      -- not ours to mend, and the other lanes must go on
     redis.call('ZADD', queue, now + 60000, job_id)
     redis.call('INCR', 'koi:count:broken_lanes')
   end
   if whole then out[#out + 1] = found end
 end
+if #leased > 0 then redis.call('ZADD', queue, unpack(leased)) end
+if #due < wanted then redis.call('DEL', queue .. ':bell') end      -- nothing is left that somebody must be woken for
 local next_due = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
 if next_due[2] then out[1] = math.max(0, tonumber(next_due[2]) - now) end
 return out

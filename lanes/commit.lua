@@ -6,7 +6,8 @@
 -- RETURNS {'done', texts stored 0|1} | {'already'} | {'fenced'} | {'wrong_type', key}; but for 'done' nothing changed
 -- INCLUDE lane.lua
 local job_id, queue, token, turn, epoch, owner, done_ttl = unpack(ARGV, 1, 7)
-local k, now, at = lane_keys(job_id), now_ms(), 8
+local k, at = lane_keys(job_id), 8
+local lanes = { [job_id] = k }
 
 local function word()
   at = at + 1
@@ -19,45 +20,86 @@ local function list(read)
   return out
 end
 
-local removed = list(word)
-local effects = list(function() return { when = word(), type = word(), words = list(word) } end)
-local pushes = list(function()
-  return { job_id = word(), queue = word(), item_id = word(), body = word(), owner = word(), solo = word(), hold_ms = word() }
-end)
+local function lane_of(id)
+  if not lanes[id] then
+    local new = lane_keys(id)
+    new.is_new = redis.call('EXISTS', new.items, new.bodies, new.state, new.lease, new.job) == 0
+    lanes[id] = new
+  end
+  return lanes[id]
+end
 
--- everything that can fail
 if redis.call('GET', k.lease) ~= token then
   if redis.call('GET', k.done) == turn then return { 'already' } end
   return { 'fenced' }
 end
-local bad = lane_wrong_type(k, queue)
+local removed = list(word)
+local effects = list(function() return { when = word(), type = word(), words = list(word) } end)
+local pushes = list(function()
+  local id = word()
+  return { job_id = id, queue = word(), item_id = word(), body = word(), owner = word(), solo = word(), hold_ms = word(),
+           lane = lane_of(id) }
+end)
+
+-- does nothing wait but what this turn took? Then its whole lane goes, whatever type its keys are of
+local function takes_all()
+  local waiting, is_removed = redis.pcall('LRANGE', k.items, 0, #removed), {}
+  if waiting.err or #waiting > #removed then return false end
+  for _, id in ipairs(removed) do is_removed[id] = true end
+  for _, entry in ipairs(waiting) do
+    if not is_removed[entry:sub(3)] then return false end
+  end
+  for _, p in ipairs(pushes) do
+    if p.job_id == job_id then return false end
+  end
+  return true
+end
+
+-- everything that can fail
+local all, has_texts = takes_all(), false
+local bad = all and wrong_type(queue, 'zset') or not all and lane_wrong_type(k, queue)
 for _, e in ipairs(effects) do
-  if e.type ~= 'any' then bad = bad or wrong_type({ e.words[2], e.type }) end
+  if e.type ~= 'any' then bad = bad or wrong_type(e.words[2], e.type) end
+  if e.when == 'text' then has_texts = true end
+  if e.when:sub(1, 5) == 'item:' then bad = bad or wrong_type(k.bodies, 'hash') end
 end
-for _, p in ipairs(pushes) do
-  bad = bad or lane_wrong_type(lane_keys(p.job_id), p.queue) or wrong_type({ 'koi:lanes-of:' .. p.owner, 'set' })
-end
+for _, p in ipairs(pushes) do bad = bad or push_wrong_type(p) end
 if bad then return { 'wrong_type', bad } end
+local stale
+local function is_stale()      -- its owner forgot since the turn was fixed
+  if stale == nil then stale = owner ~= '' and epoch_of(owner) ~= epoch end
+  return stale
+end
+local texts_wanted = not has_texts or not is_stale()
+for _, p in ipairs(pushes) do p.is_unkept = p.owner == owner and is_stale() end
 
 -- everything that changes
-local texts_wanted = epoch_of(owner) == epoch
 local function is_wanted(e)
   if e.when == 'text' then return texts_wanted end
-  return e.when == 'always' or redis.call('HEXISTS', k.bodies, e.when:sub(6)) == 1
+  if e.when == 'always' then return true end
+  local id = e.when:sub(6)      -- a dead letter: not of what was forgotten meanwhile, or came from a turn before that
+  return redis.call('HEXISTS', k.bodies, id) == 1 and redis.call('EXISTS', 'koi:unkept:' .. id) == 0
 end
 for _, e in ipairs(effects) do
   if is_wanted(e) then redis.call(unpack(e.words)) end
 end
-for _, p in ipairs(pushes) do push(p, now) end
-for _, id in ipairs(removed) do
-  redis.call('LREM', k.items, 0, '0:' .. id)
-  redis.call('LREM', k.items, 0, '1:' .. id)
-  redis.call('HDEL', k.bodies, id)
+for _, p in ipairs(pushes) do
+  push(p)
+  if p.is_unkept then redis.call('SET', 'koi:unkept:' .. p.item_id, '1', 'PX', 34560000000) end
 end
-local single = tonumber(redis.call('HGET', k.state, 'single') or 0)
-if single > 1 then redis.call('HINCRBY', k.state, 'single', -1) else redis.call('HDEL', k.state, 'single') end
-redis.call('HDEL', k.state, 'turn', 'taken', 'epoch', 'open', 'deaths', 'failures')
-redis.call('DEL', k.kept)
-let_go(k, job_id, queue, now)
+if all then
+  clear(k, job_id, queue)
+else
+  for _, id in ipairs(removed) do
+    redis.call('LREM', k.items, 0, '0:' .. id)
+    redis.call('LREM', k.items, 0, '1:' .. id)
+    redis.call('HDEL', k.bodies, id)
+  end
+  local single = tonumber(redis.call('HGET', k.state, 'single') or 0) or 0
+  if single > 1 then redis.call('HSET', k.state, 'single', single - 1) else redis.call('HDEL', k.state, 'single') end
+  redis.call('HDEL', k.state, 'turn', 'taken', 'epoch', 'open', 'deaths', 'failures')
+  redis.call('DEL', k.kept)
+  let_go(k, job_id, queue)
+end
 redis.call('SET', k.done, turn, 'PX', done_ttl)
 return { 'done', texts_wanted and 1 or 0 }

@@ -4,17 +4,18 @@
 -- RETURNS {taken, repeats, error}: items from the front that are safe, how many of them were known, '' or what stopped it
 -- INCLUDE lane.lua
 local claim_ttl, offset_key = ARGV[1], ARGV[2]
-local now, taken, repeats = now_ms(), 0, 0
+local taken, repeats = 0, 0
 for i = 5, #ARGV, 7 do
   local p = { job_id = ARGV[i], queue = ARGV[i + 1], item_id = ARGV[i + 2], body = ARGV[i + 3], owner = ARGV[i + 4],
-              solo = ARGV[i + 5], hold_ms = ARGV[i + 6] }
-  local claim = 'koi:seen:' .. p.item_id
-  if redis.call('EXISTS', claim) == 1 then
+              solo = ARGV[i + 5], hold_ms = ARGV[i + 6], lane = lane_keys(ARGV[i]) }
+  local k, claim = p.lane, 'koi:seen:' .. p.item_id
+  k.is_new = redis.call('EXISTS', claim, k.items, k.bodies, k.state, k.lease, k.job) == 0
+  if not k.is_new and redis.call('EXISTS', claim) == 1 then
     repeats = repeats + 1
   else
-    local bad = lane_wrong_type(lane_keys(p.job_id), p.queue) or wrong_type({ 'koi:lanes-of:' .. p.owner, 'set' })
+    local bad = push_wrong_type(p)
     if bad then return { taken, repeats, 'WRONGTYPE ' .. bad } end
-    push(p, now)
+    push(p)
     redis.call('SET', claim, '1', 'PX', claim_ttl)      -- last: whoever fails before it is taken again
   end
   taken = taken + 1

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from infra.effect import Push
 from infra.redis_port import RedisPort, Value
-from infra.scripts import Script
+from infra.scripts import Script, source
+from infra.together import Command
 
 CLAIM_TTL_MS = 48 * 3_600_000
 """Telegram keeps an unconfirmed update for 24 h; twice that."""
@@ -42,9 +43,19 @@ async def ingest(
 
     Raises what redis-py raises (connection lost, OOM, READONLY, LOADING): then nothing is known; repeat it.
     """
+    taken, repeats, error = await INGEST(redis, [], _words(pushes, offset))
+    return Ingested(taken, repeats, error.decode())
+
+
+def ingest_command(pushes: Sequence[Push]) -> Command:
+    """The same as one command, for a transaction (MULTI) of the caller."""
+    return ("EVAL", source(INGEST.path), 0, *_words(pushes))
+
+
+def _words(pushes: Sequence[Push], offset: tuple[str, int] | None = None) -> list[Value]:
+    """ARGV of ingest.lua."""
     offset_key, next_update = offset or ("", 0)
     args: list[Value] = [CLAIM_TTL_MS, offset_key, next_update, CLAIM_TTL_MS]
     for push in pushes:
         args += push_words(push)
-    taken, repeats, error = await INGEST(redis, [], args)
-    return Ingested(taken, repeats, error.decode())
+    return args

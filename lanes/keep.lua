@@ -4,8 +4,7 @@
 -- INCLUDE lane.lua
 local k = lane_keys(ARGV[1])
 if redis.call('GET', k.lease) ~= ARGV[2] then return 0 end
-if wrong_type({ k.kept, 'hash' }) then return redis.error_reply('WRONGTYPE ' .. k.kept) end
 if ARGV[1]:sub(1, 3) == 'in:' and epoch_of(ARGV[4]) ~= ARGV[5] then return 1 end
-redis.call('HSET', k.kept, unpack(ARGV, 6))
+redis.call('HSET', k.kept, unpack(ARGV, 6))      -- raises on a wrong type; nothing was written before it
 if tonumber(ARGV[3]) > 0 then redis.call('PEXPIRE', k.kept, ARGV[3]) end
 return 1

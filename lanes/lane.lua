@@ -1,9 +1,15 @@
 -- Included by every script of this folder: the keys of a lane (named as in infra/keys.py; a test compares them),
--- and the three things that several scripts do: ask whether a key can be written, queue a lane's job, push an item.
+-- and what several scripts do: ask whether a key can be written, queue a lane's job, push an item, free a lane.
+-- Lua does not roll back, so all that can fail is asked before the first write. SET, DEL and PEXPIRE take any type, a read
+-- that is needed anyway asks by itself, and of most lanes nothing is there yet: one EXISTS tells.
 
+local clock_ms
 local function now_ms()
-  local t = redis.call('TIME')
-  return t[1] * 1000 + math.floor(t[2] / 1000)
+  if not clock_ms then
+    local t = redis.call('TIME')
+    clock_ms = t[1] * 1000 + math.floor(t[2] / 1000)
+  end
+  return clock_ms
 end
 
 local function lane_keys(job_id)
@@ -16,68 +22,80 @@ end
 
 local function epoch_of(owner) return redis.call('GET', 'koi:epoch:' .. owner) or '0' end
 
--- the first of {key, type, key, type, …} that holds another type, or nil: Lua does not roll back, so ask before writing
-local function wrong_type(pairs_)
-  for i = 1, #pairs_, 2 do
-    local found = redis.call('TYPE', pairs_[i]).ok
-    if found ~= 'none' and found ~= pairs_[i + 1] then return pairs_[i] end
-  end
-  return nil
+-- the key, if it holds another type; each is asked once
+local types = {}
+local function wrong_type(key, wanted)
+  local found = types[key] or redis.call('TYPE', key).ok
+  types[key] = found
+  return found ~= 'none' and found ~= wanted and key or nil
 end
 
+-- the key for which a lane cannot be queued or its state not be written, or nil
 local function lane_wrong_type(k, queue)
-  return wrong_type({ k.items, 'list', k.bodies, 'hash', k.state, 'hash', k.kept, 'hash', k.done, 'string',
-                      k.lease, 'string', k.job, 'string', queue, 'zset', queue .. ':bell', 'list' })
+  return wrong_type(queue, 'zset') or wrong_type(queue .. ':bell', 'list') or
+    not k.is_new and (wrong_type(k.items, 'list') or wrong_type(k.bodies, 'hash') or wrong_type(k.state, 'hash')) or nil
 end
 
-local function ring_bell(queue)
-  redis.call('LPUSH', queue .. ':bell', '1')
-  redis.call('LTRIM', queue .. ':bell', 0, 255)
+-- the key for which p cannot be pushed, or nil
+local function push_wrong_type(p)
+  return lane_wrong_type(p.lane, p.queue) or p.owner ~= '' and wrong_type('koi:lanes-of:' .. p.owner, 'set') or nil
 end
 
--- queue the job of a lane that nobody holds, for when its back-off and its wait for further parts are over
-local function schedule(k, job_id, queue, now)
-  local v = redis.call('HMGET', k.state, 'not_before', 'hold_until')
-  local at = math.max(now, tonumber(v[1] or 0), tonumber(v[2] or 0))
-  local queued = tonumber(redis.call('ZSCORE', queue, job_id) or at + 1)
-  if queued <= now or queued == at then return end
-  if redis.call('EXISTS', k.job) == 0 then
-    local job = cjson.encode({ t = cjson.null, f = 'run_lane', a = { job_id }, et = now })
-    redis.call('SET', k.job, (job:gsub('}$', ',"k":{}}')))
-  end
+-- queue the job of a lane that nobody holds
+local function enqueue(k, job_id, queue, at)
+  local job = '{"t":null,"f":"run_lane","a":' .. cjson.encode({ job_id }) .. ',"k":{},"et":' .. now_ms() .. '}'
+  redis.call('SET', k.job, job, 'NX')
   redis.call('ZADD', queue, at, job_id)
-  ring_bell(queue)
+  if redis.call('LPUSH', queue .. ':bell', '1') > 256 then redis.call('LTRIM', queue .. ':bell', 0, 255) end
 end
 
--- p: job_id, queue, item_id, body, owner, solo, hold_ms. The id goes in before the body and `take` wants both, once:
--- so a push that an ACL cuts in half is mended by its repeat.
-local function push(p, now)
-  local k, hold_ms = lane_keys(p.job_id), tonumber(p.hold_ms)
+-- when the back-off and the wait for further parts are over
+local function due_at(not_before, hold_until)
+  return math.max(now_ms(), tonumber(not_before or 0) or 0, tonumber(hold_until or 0) or 0)
+end
+
+-- p: job_id, queue, item_id, body, owner, solo, hold_ms, lane: its keys, `is_new` if nothing of it exists. The id goes in
+-- before the body and a claim wants both, once: so a push that an ACL cuts in half is mended by its repeat.
+local function push(p)
+  local k, hold_ms, now = p.lane, tonumber(p.hold_ms), now_ms()
+  local v = k.is_new and {} or redis.call('HMGET', k.state, 'not_before', 'hold_until', 'held_since')
+  local fields, hold_until = {}, nil
   redis.call('RPUSH', k.items, p.solo .. ':' .. p.item_id)
   redis.call('HSET', k.bodies, p.item_id, p.body)
   if p.owner ~= '' then      -- an alert belongs to nobody and leaves the lane its owner
-    redis.call('HSET', k.state, 'owner', p.owner)
-    redis.call('SADD', 'koi:lanes-of:' .. p.owner, p.job_id)
-    redis.call('PEXPIRE', 'koi:lanes-of:' .. p.owner, 34560000000)      -- 400 days: what waits does not expire
+    local lanes_of = 'koi:lanes-of:' .. p.owner
+    fields = { 'owner', p.owner }
+    redis.call('SADD', lanes_of, p.job_id)      -- for 400 days, renewed once a day: what waits does not expire
+    if redis.call('PTTL', lanes_of) < 34473600000 then redis.call('PEXPIRE', lanes_of, 34560000000) end
   end
   if hold_ms > 0 then      -- maybe only a part: wait for the rest, but at most ten times as long in all
-    local since = now
-    if redis.call('HGET', k.state, 'hold_until') then since = tonumber(redis.call('HGET', k.state, 'held_since')) end
-    redis.call('HSET', k.state, 'held_since', since, 'hold_until', math.min(now + hold_ms, since + 10 * hold_ms))
-  else
+    local since = v[2] and tonumber(v[3]) or now
+    hold_until = math.min(now + hold_ms, since + 10 * hold_ms)
+    fields = { 'held_since', since, 'hold_until', hold_until, unpack(fields) }
+  elseif v[2] then
     redis.call('HDEL', k.state, 'held_since', 'hold_until')
   end
-  if redis.call('EXISTS', k.lease) == 0 then schedule(k, p.job_id, p.queue, now) end
+  if #fields > 0 then redis.call('HSET', k.state, unpack(fields)) end
+
+  local at = due_at(v[1], hold_until)
+  if k.is_new then
+    k.is_new = false
+    return enqueue(k, p.job_id, p.queue, at)
+  end
+  if redis.call('PTTL', k.lease) > 0 then return end      -- held: its end queues it
+  local queued = tonumber(redis.call('ZSCORE', p.queue, p.job_id) or at + 1)
+  if queued > now and queued ~= at then enqueue(k, p.job_id, p.queue, at) end
 end
 
--- the lane is nobody's again: queue it if something waits, else leave nothing of it
-local function let_go(k, job_id, queue, now)
-  redis.call('DEL', k.lease)
+-- leave nothing of a lane in which nothing waits
+local function clear(k, job_id, queue)
+  redis.call('DEL', k.lease, k.items, k.bodies, k.state, k.kept, k.job)
   redis.call('ZREM', queue, job_id)
-  if redis.call('LLEN', k.items) > 0 then
-    schedule(k, job_id, queue, now)
-    return 1
-  end
-  redis.call('DEL', k.job, k.state, k.bodies, k.kept)
-  return 0
+end
+
+-- the lane is nobody's again: queue it if something waits, else clear it
+local function let_go(k, job_id, queue)
+  if redis.call('LLEN', k.items) == 0 then return clear(k, job_id, queue) end
+  redis.call('DEL', k.lease)
+  enqueue(k, job_id, queue, due_at(unpack(redis.call('HMGET', k.state, 'not_before', 'hold_until'))))
 end

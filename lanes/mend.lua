@@ -7,5 +7,5 @@ local k = lane_keys(job_id)
 if lane_wrong_type(k, queue) then return 0 end
 if redis.call('LLEN', k.items) == 0 or redis.call('ZSCORE', queue, job_id) then return 0 end
 redis.call('INCR', ARGV[3])
-schedule(k, job_id, queue, now_ms())
+enqueue(k, job_id, queue, due_at(unpack(redis.call('HMGET', k.state, 'not_before', 'hold_until'))))
 return 1

@@ -4,15 +4,19 @@
 -- RETURNS 1, or 0 if the lane is not ours any more
 -- INCLUDE lane.lua
 local job_id, queue, token, split = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[6])
-local k, now = lane_keys(job_id), now_ms()
+local k = lane_keys(job_id)
 if redis.call('GET', k.lease) ~= token then return 0 end
+local bad = lane_wrong_type(k, queue)
+if bad then return redis.error_reply('WRONGTYPE ' .. bad) end
 redis.call('HDEL', k.state, 'open')
-if ARGV[5] == '1' then redis.call('HINCRBY', k.state, 'failures', 1) end
+if ARGV[5] == '1' then
+  redis.call('HSET', k.state, 'failures', (tonumber(redis.call('HGET', k.state, 'failures') or 0) or 0) + 1)
+end
 if split > 0 then
   redis.call('HDEL', k.state, 'turn', 'taken', 'epoch', 'deaths', 'failures')
   redis.call('HSET', k.state, 'single', split)
   redis.call('DEL', k.kept)
 end
-redis.call('HSET', k.state, 'not_before', now + tonumber(ARGV[4]))
-let_go(k, job_id, queue, now)
+redis.call('HSET', k.state, 'not_before', now_ms() + tonumber(ARGV[4]))
+let_go(k, job_id, queue)
 return 1

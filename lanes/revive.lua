@@ -6,10 +6,10 @@
 -- INCLUDE lane.lua
 if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
 local p = { job_id = ARGV[4], queue = ARGV[5], item_id = ARGV[6], body = ARGV[7], owner = ARGV[8], solo = ARGV[9],
-            hold_ms = ARGV[10] }
-local bad = lane_wrong_type(lane_keys(p.job_id), p.queue)
+            hold_ms = ARGV[10], lane = lane_keys(ARGV[4]) }
+local bad = push_wrong_type(p) or wrong_type(KEYS[2], 'zset')
 if bad then return redis.error_reply('WRONGTYPE ' .. bad) end
-push(p, now_ms())
+push(p)
 redis.call('HDEL', KEYS[1], ARGV[1])
 redis.call('ZREM', KEYS[2], ARGV[3])
 return 1

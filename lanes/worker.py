@@ -80,7 +80,7 @@ class LaneWorker(Worker):
         self.limits = limits
         self.prefix = f"{name or 'worker'}-{uuid.uuid4().hex}"
         self.leases: dict[str, Lease] = {}
-        self._wake = asyncio.Event()
+        self._wake, self._looked = asyncio.Event(), asyncio.Event()
         self._stopping = asyncio.Event()
 
     def stop(self) -> None:
@@ -108,7 +108,8 @@ class LaneWorker(Worker):
         """Claim what is due and start it; gives the seconds until it is worth looking again."""
         free = min(self.limits.concurrency - self.job_counter, CLAIM_AT_ONCE)
         if free <= 0:
-            return FALLBACK_POLL_S  # a slot that becomes free wakes us  # fmt: skip
+            return FALLBACK_POLL_S  # a slot that becomes free wakes us
+        self._looked.set()
         asked_at = time.monotonic()
         try:
             claims, wait_ms = await claim_due(
@@ -143,12 +144,14 @@ class LaneWorker(Worker):
         self._wake.set()
 
     async def _listen(self) -> None:
-        """Wait at the doorbell."""
+        """Wait at the doorbell; after a ring not before we looked: who has no free slot leaves the next to others."""
         bell = keys.bell(self.queue_name)
         while True:
             try:
                 if await self.redis.blpop([bell], timeout=5):
+                    self._looked.clear()
                     self._wake.set()
+                    await self._looked.wait()
             except RedisError:
                 await asyncio.sleep(OUTAGE_PAUSE_S)
                 self._wake.set()
@@ -165,10 +168,9 @@ class LaneWorker(Worker):
                 taken_away = lease.claim.token in lost and not lease.settling
                 if taken_away or lease.ends_within(2 * period_s, time.monotonic()):
                     lease.lost = True
-                    task = self.tasks.get(lease.claim.job_id)
-                    if task is not None and self.leases[lease.claim.job_id] is lease:
+                    if self.leases.get(lease.claim.job_id) is lease:
                         log.warning("lease_lost", job_id=lease.claim.job_id)
-                        task.cancel()
+                        self.tasks[lease.claim.job_id].cancel()
 
     # ── one lane ─────────────────────────────────────────────────────────────────────────────────────────────────
     async def _run_lane(self, claim: Claim) -> None:
@@ -292,8 +294,6 @@ def _where(error: BaseException) -> str:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    return (
-        "unknown"
-        if trace is None
-        else f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}"
-    )
+    if trace is None:
+        return "unknown"
+    return f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}"

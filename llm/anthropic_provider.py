@@ -3,17 +3,15 @@
 import json
 import logging
 from collections.abc import AsyncGenerator, Mapping
-from typing import Any
 
 import anthropic
 import httpx2
 
-from infra.clean import clean
 from llm.candidates import Service
-from llm.clean import clean_messages
 from llm.errors import CallFailed
 from llm.events import Heard, read_event
-from llm.failure import Failure, kind_of, retry_after_s
+from llm.failure import Failure, kind_of, limit_tokens_in, retry_after_s
+from llm.payload import parameters
 from llm.request import ModelRequest
 
 CONNECT_S = 5.0
@@ -30,6 +28,7 @@ class AnthropicProvider:
     def __init__(self, service: Service) -> None:
         for name in ("anthropic", "httpx2", "httpcore2"):  # they log requests, on DEBUG with people's texts
             logging.getLogger(name).setLevel(logging.WARNING)
+        self._service = service
         self._client = make_client(service)
         self._create = self._client.messages.with_streaming_response.create  # the first access imports a lot
 
@@ -43,7 +42,8 @@ class AnthropicProvider:
     async def stream(self, model: str, request: ModelRequest) -> AsyncGenerator[Heard]:
         """See llm.provider.Provider."""
         try:
-            async with self._create(model=model, stream=True, **parameters(request)) as response:
+            sent = parameters(request, self._service, model)
+            async with self._create(model=model, stream=True, **sent) as response:
                 async for event in anthropic.AsyncStream.raw_events(response.http_response):
                     if event.data:
                         for heard in read_event(json.loads(event.data)):
@@ -68,17 +68,6 @@ def make_client(service: Service) -> anthropic.AsyncAnthropic:
     )
 
 
-def parameters(request: ModelRequest) -> dict[str, Any]:
-    """The request in the API's words: text only, so no thinking block of any model is ever sent (C24)."""
-    messages = [
-        {"role": message.role, "content": message.text} for message in clean_messages(request.messages)
-    ]
-    system = clean(request.system)
-    return {"max_tokens": request.max_tokens, "messages": messages} | (
-        {"system": system} if system.strip() else {}
-    )
-
-
 def failure_of(error: Exception) -> Failure:
     """What went wrong, without any text: messages may quote the request."""
     match error:
@@ -94,8 +83,15 @@ def failure_of(error: Exception) -> Failure:
 
 def _answered_with(error: anthropic.APIStatusError) -> Failure:
     headers: Mapping[str, str] = error.response.headers
-    kind = kind_of(error.status_code, error.type or "", error.error_code or "", error.api_message or "")
+    message = error.api_message or ""
+    kind = kind_of(error.status_code, error.type or "", error.error_code or "", message)
     detail = " ".join(
         filter(None, (f"HTTP {error.status_code}", error.error_code or error.type, error.request_id))
     )
-    return Failure(kind, detail, retry_after_s(headers), retry_same=headers.get("x-should-retry") != "false")
+    return Failure(
+        kind,
+        detail,
+        retry_after_s(headers),
+        retry_same=headers.get("x-should-retry") != "false",
+        limit_tokens=limit_tokens_in(message) if kind == "too_long" else None,
+    )

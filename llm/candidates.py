@@ -14,7 +14,6 @@ type ServiceName = Literal["anthropic", "compatible", "openrouter", "offline"]
 NO_KEY = SecretStr("")
 OFFLINE_MODEL = "offline"
 ANTHROPIC_URL = "https://api.anthropic.com"
-OPENROUTER_URL = "https://openrouter.ai/api"
 PREFIXES: tuple[Literal["anthropic", "openrouter"], ...] = ("anthropic", "openrouter")
 """`openrouter:ID` and `anthropic:ID` name the service outright. Other colons belong to the id ("qwen3:8b")."""
 
@@ -84,7 +83,7 @@ def anthropic_service(settings: Settings) -> Service | None:
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise NotConfigured(f'ANTHROPIC_BASE_URL is "{url}"; it must be like "http://127.0.0.1:11434"')
-    base_url = url.rstrip("/").removesuffix("/v1").rstrip("/")
+    base_url = _without_version(url)
     if parts.hostname == "openrouter.ai":
         return Service(
             "openrouter", base_url, key if key.get_secret_value() else settings.openrouter_api_key, OPENROUTER
@@ -96,8 +95,12 @@ def anthropic_service(settings: Settings) -> Service | None:
 
 def openrouter_service(settings: Settings) -> Service | None:
     """OpenRouter, if its key is set."""
-    key = settings.openrouter_api_key
-    return Service("openrouter", OPENROUTER_URL, key, OPENROUTER) if key.get_secret_value() else None
+    key, url = settings.openrouter_api_key, _without_version(settings.openrouter_base_url.strip())
+    return Service("openrouter", url, key, OPENROUTER) if key.get_secret_value() else None
+
+
+def _without_version(url: str) -> str:
+    return url.rstrip("/").removesuffix("/v1").rstrip("/")
 
 
 def _candidate(model: str, own: Service | None, openrouter: Service | None) -> Candidate:

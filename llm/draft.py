@@ -17,6 +17,8 @@ class Draft:
     usage: Usage = UNKNOWN
     stop_reason: str = ""
     finished: bool = False
+    heard: bool = False
+    """Anything at all."""
 
     @property
     def text(self) -> str:
@@ -30,6 +32,7 @@ class Draft:
 
     def hear(self, heard: Heard) -> None:
         """Take one event in."""
+        self.heard = True
         match heard:
             case Text(text=text):
                 self.pieces.append(text)
@@ -91,9 +94,15 @@ def verdict_on(draft: Draft, failure: Failure | None, *, before: str = "") -> Ve
     if draft.stop_reason == "refusal":
         return Ended("refused")
     if not has_text:
-        return Failure("empty", f"no text, stop reason {draft.stop_reason or 'none'}")
+        return _without_text(draft.stop_reason)
     if draft.stop_reason == "pause_turn":
         return Paused()
     if draft.stop_reason in {"max_tokens", "model_context_window_exceeded"}:
         return Ended("truncated")
     return Ended("complete")
+
+
+def _without_text(stop_reason: str) -> Failure:
+    """A context window that was full before the first word: less has to be sent."""
+    kind = "too_long" if stop_reason == "model_context_window_exceeded" else "empty"
+    return Failure(kind, f"no text, stop reason {stop_reason or 'none'}")

@@ -5,6 +5,7 @@ Types and codes: anthropic 2.14, types/shared/error_type.py and *_error_details.
 services that say with 400 what Anthropic says with a type of its own.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -29,6 +30,7 @@ BY_TYPE: Mapping[str, FailureKind] = {
     "timeout_error": "timeout",
     "overloaded_error": "overloaded",
     "request_too_large": "too_long",
+    "exceed_context_size_error": "too_long",  # llama.cpp; its status was 500 once
 }
 BY_STATUS: Mapping[int, FailureKind] = {
     400: "rejected", 401: "unauthorized", 402: "unpaid", 403: "forbidden", 404: "unknown_model", 408: "timeout",
@@ -37,14 +39,35 @@ BY_STATUS: Mapping[int, FailureKind] = {
 }  # fmt: skip
 SPENT_CODES = ("spend_limit_reached", "billing_unavailable", "organization_on_hold")
 """Ends of `error.details.error_code` that come with a 429 or 403 and mean: pay first."""
+TOO_LONG = (
+    "prompt is too long",  # Anthropic
+    "exceed context limit",  # Anthropic: input and max_tokens together
+    "input is too long",  # Bedrock
+    "context length",  # vLLM, OpenRouter, Ollama, LM Studio
+    "context window",  # OpenAI
+    "context size",  # llama.cpp
+    "maximum context",
+    "maximum model length",  # vLLM
+    "maximum prompt length",  # xAI
+    "exceeds the maximum number of tokens",  # Google
+    "range of input length",  # Alibaba
+    "reduce the length of the messages",
+)
 WORDING: tuple[tuple[FailureKind, tuple[str, ...]], ...] = (
-    (
-        "too_long",
-        ("prompt is too long", "context length", "context window", "context size", "maximum context"),
-    ),
+    ("too_long", TOO_LONG),
     ("unpaid", ("credit balance", "insufficient credits")),
     ("unknown_model", ("not a valid model", "model not found", "no such model", "model does not exist")),
 )
+LIMIT = re.compile(
+    r"> (\d+) maximum"
+    r"|> (\d+), decrease"
+    r"|(?:maximum|model's) context length (?:is|of) (?:only )?(\d+)"
+    r"|maximum prompt length is (\d+)"
+    r"|context size \((\d+) tokens\)"
+    r"|maximum model length of (\d+)"
+    r"|number of tokens allowed \((\d+)\)"
+)
+"""Where the wordings above name the number that was passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +81,20 @@ class Failure:
     """The service asked to wait this long."""
     retry_same: bool = True
     """False: the service asked not to be tried again (`x-should-retry: false`)."""
+    limit_tokens: int | None = None
+    """too_long: what the model takes, if the service said it."""
 
 
 def kind_of(status: int, error_type: str = "", error_code: str = "", message: str = "") -> FailureKind:
     """What an error answer means. `status` 200: an error event in mid-stream."""
     if error_code.endswith(SPENT_CODES):
         return "unpaid"
-    if error_type == "invalid_request_error" or (not error_type and status == 400):
-        return _by_wording(message)
     if kind := BY_TYPE.get(error_type):
         return kind
+    if error_type == "invalid_request_error" or status in {400, 422}:
+        return _by_wording(message)
+    if status == 500 and _by_wording(message) == "too_long":  # llama.cpp and what is built on it
+        return "too_long"
     if status in BY_STATUS:
         return BY_STATUS[status]
     return "rejected" if 400 <= status < 500 else "server_error"
@@ -88,6 +115,12 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     except (ValueError, TypeError):  # TypeError: one of the two has no zone
         return None
     return max(0.0, wait.total_seconds())
+
+
+def limit_tokens_in(message: str) -> int | None:
+    """How many tokens the model takes, if an error that says "too long" names it."""
+    found = LIMIT.search(message)
+    return None if found is None else int(next(filter(None, found.groups())))
 
 
 def _by_wording(message: str) -> FailureKind:

@@ -121,6 +121,21 @@ class CallEnded:
     """Also of failed calls, as far as the server told it."""
     detail: str = ""
     """For the owner: "HTTP 529 overloaded_error req_…"; "" if there is nothing to add."""
+    effort: str = ""
+    """What the model was told; "": nothing, so its own default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A model before the one that answered, which was not asked."""
+
+    service: str
+    model: str
+    by: Literal["breaker", "permit"]
+    why: str
+    """breaker: the last Outcome. permit: Denied.reason."""
+    since_ms: int | None = None
+    """breaker: when it opened, ms of Redis' clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +153,8 @@ class Completion:
     """Of the calls that made this text: more than one if the model paused."""
     calls: tuple[CallEnded, ...]
     """All, also the failed ones, in order."""
+    skipped: tuple[Skipped, ...] = ()
+    """In the order of the chain."""
 
 
 UNKNOWN = Usage()

@@ -39,9 +39,11 @@ class Reject:
 type Step = Again | Next | GiveUp | Reject
 
 
-def next_step(failure: Failure, *, tries: int, left_s: float, followers: int, chance: float) -> Step:
+def next_step(
+    failure: Failure, *, tries: int, left_s: float, followers: int, chance: float, once: bool = False
+) -> Step:
     """`tries`: calls of this candidate so far, from 1. `left_s`: until the deadline. `followers`: candidates after
-    this one. `chance`: 0 ≤ chance < 1.
+    this one. `chance`: 0 ≤ chance < 1. `once`: the breaker is open, so one call has to do.
 
     A timeout or an empty answer is not tried again while another candidate stands by: it costs the most time and is
     the likeliest to repeat. What a service asks to wait is honoured if it fits, never shortened.
@@ -51,7 +53,7 @@ def next_step(failure: Failure, *, tries: int, left_s: float, followers: int, ch
     if left_s < SHORTEST_CALL_S:
         return GiveUp()
     onward = Next() if followers else GiveUp()
-    if failure.kind in SKIP or not failure.retry_same or tries >= TRIES:
+    if once or failure.kind in SKIP or not failure.retry_same or tries >= TRIES:
         return onward
     if followers and failure.kind in {"timeout", "empty"}:
         return onward

@@ -5,16 +5,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
+from typing import Literal
 
+from memory.features import entry_tokens
 from memory.labels import Labels
 from memory.limits import MemoryLimits
 from memory.neutralise import for_model, neutralise
 from memory.pick import Quote, pick
+from memory.tokens import estimate_tokens
 from schemas.memory import RingEntry, Session
 
 OPEN, CLOSE = "<conversation_history>", "</conversation_history>"
 TIME = "[%d.%m. %H:%M]"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What of one entry the block does not tell."""
+
+    entry_id: str
+    tokens: int
+    """Estimate."""
+    why: Literal["budget", "summary", "last"]
+    """It did not fit; the strategy "last" quotes summaries; it is older than the entries which that quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +41,10 @@ class Block:
     """The entries quoted, oldest first."""
     oldest_ms: int
     """Stamp of the oldest of them: with it the text expires."""
+    tokens: int = 0
+    """Estimate of `text`, uncorrected."""
+    left_out: tuple[LeftOut, ...] = ()
+    """What the entries hold beside what is quoted, oldest first."""
 
 
 def fresh_entries(entries: Sequence[RingEntry], lane: str, session: Session | None) -> tuple[RingEntry, ...]:
@@ -43,14 +61,18 @@ def build_block(
     entries: Sequence[RingEntry], labels: Labels, zone: tzinfo, limits: MemoryLimits, message: str
 ) -> Block | None:
     """The block for `message` from these entries (oldest first), times in `zone`; None if there is nothing to tell."""
-    quotes = pick(entries, message, limits)
+    frame = _Frame(labels, zone)
+    quotes = pick(entries, message, limits, frame.count)
     if not quotes:
         return None
-    parts = [labels.heading, *(_quote_text(quote, labels, zone) for quote in quotes)]
+    if quotes is not frame.quotes:
+        frame.count(quotes)
     return Block(
-        text=f"{OPEN}\n{'\n\n'.join(parts)}\n{CLOSE}\n\n{labels.current} ",
+        text=frame.text,
         entry_ids=tuple(quote.entry.id for quote in quotes),
         oldest_ms=min(quote.entry.at_ms for quote in quotes),
+        tokens=frame.tokens,
+        left_out=_left_out(entries, quotes, limits),
     )
 
 
@@ -59,10 +81,47 @@ def with_block(block: Block | None, message: str) -> str:
     return (block.text if block else "") + for_model(message)
 
 
-def _quote_text(quote: Quote, labels: Labels, zone: tzinfo) -> str:
-    said_at = (EPOCH + timedelta(milliseconds=quote.entry.at_ms)).astimezone(zone)
-    user, reply = _quoted(quote.user, labels), _quoted(quote.reply, labels)
-    return f"{said_at.strftime(TIME)}\n{labels.user} {user}\n{labels.bot} {reply}"
+def _left_out(
+    entries: Sequence[RingEntry], quotes: Sequence[Quote], limits: MemoryLimits
+) -> tuple[LeftOut, ...]:
+    by_id = {quote.entry.id: quote for quote in quotes}
+    left: list[LeftOut] = []
+    for entry in entries:
+        quote = by_id.get(entry.id)
+        if quote is not None and not quote.left_tokens:
+            continue
+        tokens = quote.left_tokens if quote else entry_tokens(entry)
+        why = "budget" if limits.strategy == "select" else "summary" if quote else "last"
+        left.append(LeftOut(entry.id, tokens, why))
+    return tuple(left)
+
+
+class _Frame:
+    """What stands around the quotes; keeps what was counted last."""
+
+    def __init__(self, labels: Labels, zone: tzinfo) -> None:
+        self._labels = labels
+        self._zone = zone
+        self.quotes: Sequence[Quote] = ()
+        self.text = ""
+        self.tokens = 0
+
+    def count(self, quotes: Sequence[Quote]) -> int:
+        """Tokens of the block made of these quotes."""
+        parts = [self._labels.heading, *map(self._entry, quotes)]
+        self.quotes = quotes
+        self.text = f"{OPEN}\n{'\n\n'.join(parts)}\n{CLOSE}\n\n{self._labels.current} "
+        self.tokens = estimate_tokens(self.text)
+        return self.tokens
+
+    def _entry(self, quote: Quote) -> str:
+        said_at = (EPOCH + timedelta(milliseconds=quote.entry.at_ms)).astimezone(self._zone)
+        lines = [said_at.strftime(TIME)]
+        if quote.user:
+            lines.append(f"{self._labels.user} {_quoted(quote.user, self._labels)}")
+        if quote.reply:
+            lines.append(f"{self._labels.bot} {_quoted(quote.reply, self._labels)}")
+        return "\n".join(lines)
 
 
 def _quoted(text: str, labels: Labels) -> str:

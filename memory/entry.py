@@ -2,6 +2,7 @@
 
 import re
 
+from memory.features import with_features
 from memory.limits import MemoryLimits
 from memory.summary import cut, summarise
 from schemas.memory import Exchange, RingEntry
@@ -18,8 +19,8 @@ def make_entry(
     bot: str = "",
     lane: str = "",
 ) -> RingEntry:
-    """The exchange, its texts cut to the limits; with the same id and time."""
-    return RingEntry(
+    """The exchange, its texts cut to the limits, and what choosing sentences needs; with the same id and time."""
+    entry = RingEntry(
         id=exchange.id,
         at_ms=exchange.at_ms,
         user_message=cut(exchange.user, limits.user_chars),
@@ -30,6 +31,7 @@ def make_entry(
         bot=bot,
         lane=lane,
     )
+    return with_features(entry)
 
 
 def session_name_of(user_id: str) -> str:

@@ -20,6 +20,7 @@ import orjson
 
 from infra.texts import later
 from memory.entry import user_of
+from memory.features import with_features
 from memory.limits import MemoryLimits
 from memory.summary import cut, summarise
 from schemas.memory import RingEntry
@@ -182,7 +183,7 @@ def _entry(fields: dict[str, object], at_ms: int, limits: MemoryLimits) -> RingE
     if not message.strip() and not reply.strip():
         raise _Refusal(NO_TEXT)
     user_message = cut(message, limits.user_chars)
-    return RingEntry(
+    entry = RingEntry(
         id=_id(at_ms, user_message),
         at_ms=at_ms,
         user_message=user_message,
@@ -192,6 +193,7 @@ def _entry(fields: dict[str, object], at_ms: int, limits: MemoryLimits) -> RingE
         workdir=_text(fields, "workdir"),
         bot=_text(fields, "bot"),
     )
+    return with_features(entry)
 
 
 def _text(fields: dict[str, object], name: str, max_chars: int = NAME_CHARS) -> str:

@@ -43,6 +43,10 @@ class SessionLimits:
     idle_ms: int = 1_800_000
     max_age_ms: int = 86_400_000
     budget_tokens: int = 6000
+    folds: bool = False
+    """What no longer fits is folded into a summary (memory.fold), not dropped."""
+    suggest_new_after: int = 20
+    """Exchanges."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
@@ -50,4 +54,6 @@ class SessionLimits:
             idle_ms=ms(settings.session.idle),
             max_age_ms=ms(settings.memory.max_age),
             budget_tokens=settings.session.budget_tokens,
+            folds=settings.session.summarise,
+            suggest_new_after=settings.session.suggest_new_after,
         )

@@ -9,12 +9,20 @@ import regex
 from infra.clean import clean
 from memory.summary import NOTHING
 
-NAMES = ("conversationhistory", "systemprompt", "systemreminder", "systemmessage", "system")
+NAMES = (
+    "conversationhistory",
+    "conversationsummary",
+    "systemprompt",
+    "systemreminder",
+    "systemmessage",
+    "system",
+)
 """Tag names that only koi may use, as `_folded` leaves them."""
 
 ESCAPED = "&lt;"
 
-BRACKETS = re.compile("[<＜﹤≮‹〈〈⟨˂ᐸ❮❬⧼《«≪]")
+LESS_THAN = "<＜﹤≮‹〈〈⟨˂ᐸ❮❬⧼《«≪"
+BRACKETS = re.compile(f"[{LESS_THAN}]")
 """The less-than sign, its compatibility forms, and what looks like it."""
 
 LOOKALIKES = str.maketrans(
@@ -35,6 +43,8 @@ HIDDEN = regex.compile(
     "(\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{1,6}\U000e007f)|[\U000e0000-\U000e007f]"
 )
 """Tag characters, which write ASCII that nobody sees; group 1 is a flag of a region, their one honest use."""
+HIDDEN_LEAD = b"\xf3\xa0"
+"""How each of them begins in UTF-8: to look for that is a hundred times faster."""
 
 
 def neutralise(text: str) -> str:
@@ -43,17 +53,30 @@ def neutralise(text: str) -> str:
     Case, spaces, invisible characters, fullwidth and similar-looking letters do not hide a tag. All else, other tags
     and code included, stays as it is, except hidden tag characters, which are dropped. Doing it again changes nothing.
     """
-    text = clean(text)
-    if not text.isascii():
-        text = HIDDEN.sub(lambda found: found[1] or "", text)
-    if BRACKETS.search(text) is None:
+    return disarmed(clean(text))
+
+
+def disarmed(text: str) -> str:
+    """`neutralise` for a text that is clean (infra.clean), as everything in an exchange is: that takes half the time."""
+    if text.isascii():
+        may_begin = "<" in text
+    else:
+        if HIDDEN_LEAD in text.encode("utf-8", "surrogatepass"):
+            text = HIDDEN.sub(lambda found: found[1] or "", text)
+        may_begin = any(sign in text for sign in LESS_THAN)
+    if not may_begin:
         return text
     return BRACKETS.sub(lambda found: ESCAPED if _begins_tag(text, found.end()) else found[0], text)
 
 
 def for_model(text: str) -> str:
     """Neutral, and never blank: services refuse a message in which there is nothing."""
-    neutral = neutralise(text)
+    return stored_for_model(clean(text))
+
+
+def stored_for_model(text: str) -> str:
+    """`for_model` for a text that is clean."""
+    neutral = disarmed(text)
     return neutral if neutral.strip() else NOTHING
 
 

@@ -93,10 +93,10 @@ def next_expiry(entries: Sequence[RingEntry], limits: MemoryLimits) -> int:
     return min(entry.at_ms for entry in entries) + limits.max_age_ms
 
 
-def stamp_of(raw: Raw, otherwise_ms: int = 0) -> int:
-    """`at_ms` of a stored entry of any version."""
+def stamp_of(raw: Raw, otherwise_ms: int = 0, *, field: str = "at_ms") -> int:
+    """The stamp of a stored value of any version."""
     value: dict[str, object] = orjson.loads(raw)
-    at_ms = value.get("at_ms")
+    at_ms = value.get(field)
     return at_ms if isinstance(at_ms, int) else otherwise_ms
 
 

@@ -7,12 +7,13 @@ from infra.clean import clean
 from infra.effect import Effect
 from memory.limits import SessionLimits
 from memory.summary import cut
-from memory.window import newest_within
-from schemas.memory import Exchange, Session
+from memory.trim import LEAST_RESULT_TOKENS, cut_middle
+from memory.window import counted, recounted
+from schemas.memory import Exchange, Session, ToolRound
 from schemas.wire import dump, load
 
-KEPT_BUDGETS = 2
-"""How many times `session.budget_tokens` is kept stored: room for a budget that is raised, or a cheaper tokenizer."""
+MOST_BUDGETS = 2
+"""How many times `session.budget_tokens` a single text may have: room for a budget that is raised."""
 CHARS_PER_TOKEN = 4
 """Of ordinary prose; bounds a single text."""
 
@@ -37,31 +38,49 @@ def read_session(raw: bytes | None, now_ms: int, limits: SessionLimits) -> Sessi
 
 
 def without_expired(session: Session, now_ms: int, limits: SessionLimits) -> Session:
-    """The session without exchanges older than `max_age_ms`, and without blocks that quote an entry so old.
+    """The session without exchanges older than `max_age_ms`, and without blocks and a summary that quote one so old.
 
-    Stamps from the future (the clock jumped back) become `now_ms`, so that what they date expires too.
+    Stamps from the future (the clock jumped back) become `now_ms`, so that what they date expires too. The session
+    itself if nothing is to be changed.
     """
     oldest_ms = now_ms - limits.max_age_ms
-    exchanges = tuple(
-        _without_old_block(exchange, oldest_ms).model_copy(update={"at_ms": min(exchange.at_ms, now_ms)})
-        for exchange in session.exchanges
-        if exchange.at_ms > oldest_ms
-    )
-    return session.model_copy(update={"exchanges": exchanges, "last_ms": min(session.last_ms, now_ms)})
+    changes: dict[str, object] = {}
+    for name, exchanges in (("exchanges", session.exchanges), ("leaving", session.leaving)):
+        left = tuple(_as_of(one, now_ms, oldest_ms) for one in exchanges if one.at_ms > oldest_ms)
+        if len(left) < len(exchanges) or any(
+            new is not old for new, old in zip(left, exchanges, strict=True)
+        ):
+            changes[name] = left
+    if session.summary and session.summary_oldest_ms <= oldest_ms:
+        changes |= {"summary": "", "summary_oldest_ms": 0}
+    if session.last_ms > now_ms:
+        changes["last_ms"] = now_ms
+    return session.model_copy(update=changes | {"v": Session.newest}) if changes else session
 
 
-def new_exchange(
-    turn_id: str, at_ms: int, user: str, reply: str, *, block: str = "", block_oldest_ms: int = 0
+def new_exchange(  # noqa: PLR0913 — the parts of one value
+    turn_id: str,
+    at_ms: int,
+    user: str,
+    reply: str,
+    *,
+    block: str = "",
+    block_oldest_ms: int = 0,
+    note: str = "",
+    rounds: Sequence[ToolRound] = (),
 ) -> Exchange:
-    """A question and its answer, as they may be stored."""
-    return Exchange(
+    """A question and its answer, as they may be stored; note and rounds as the model was given them."""
+    exchange = Exchange(
         id=turn_id,
         at_ms=at_ms,
         user=clean(user),
         reply=clean(reply),
         block=block,
         block_oldest_ms=block_oldest_ms,
+        note=note,
+        rounds=tuple(rounds),
     )
+    return counted(exchange)
 
 
 def extend(
@@ -69,19 +88,25 @@ def extend(
 ) -> Session:
     """The session after one more exchange, which ended at `now_ms`; None: it begins with this one.
 
+    session: as it was trimmed for this exchange, so its stored size is bounded; so is a single text of the new one.
     seen: ids of the ring entries that were known when the exchange's context was built.
-    Its stored size is bounded: only what KEPT_BUDGETS budgets could use stays, and a single text no longer than that.
     """
     earlier = session or Session(id=exchange.id, started_ms=exchange.at_ms, last_ms=now_ms)
-    budget_tokens = KEPT_BUDGETS * limits.budget_tokens
-    exchanges = (*earlier.exchanges, _bounded(exchange, budget_tokens * CHARS_PER_TOKEN))
+    newest = _bounded(counted(exchange), MOST_BUDGETS * limits.budget_tokens)
     return earlier.model_copy(
         update={
+            "v": Session.newest,
             "last_ms": now_ms,
-            "exchanges": newest_within(exchanges, budget_tokens),
+            "exchanges": (*map(counted, earlier.exchanges), newest),
+            "total": (earlier.total or len(earlier.exchanges)) + 1,
             "seen": tuple(seen),
         }
     )
+
+
+def suggests_fresh_start(session: Session, after: int) -> bool:
+    """Whether the conversation has just had its `after`-th exchange, or as many again."""
+    return session.total > 0 and session.total % after == 0
 
 
 def session_effects(lane: str, session: Session, limits: SessionLimits) -> tuple[Effect, ...]:
@@ -96,26 +121,36 @@ def session_effects(lane: str, session: Session, limits: SessionLimits) -> tuple
 
 def end_effects(lane: str) -> tuple[Effect, ...]:
     """The conversation is over: its texts go."""
-    key = keys.session(lane)
-    return (Effect("DEL", key), Effect("ZREM", keys.expiry(), (key,)))
+    session, fold = keys.session(lane), keys.fold(lane)
+    return (Effect("DEL", session), Effect("DEL", fold), Effect("ZREM", keys.expiry(), (session, fold)))
 
 
 def session_expiry(session: Session, limits: SessionLimits) -> int:
     """When the first of its texts must go, ms by koi's clock."""
-    stamps = [exchange.at_ms for exchange in session.exchanges]
+    stamps = [exchange.at_ms for exchange in (*session.exchanges, *session.leaving)]
     stamps += [exchange.block_oldest_ms for exchange in session.exchanges if exchange.block]
+    if session.summary:
+        stamps.append(session.summary_oldest_ms)
     return min([session.last_ms + limits.idle_ms + 1, *(stamp + limits.max_age_ms for stamp in stamps)])
 
 
-def _without_old_block(exchange: Exchange, oldest_ms: int) -> Exchange:
-    if not exchange.block or exchange.block_oldest_ms > oldest_ms:
-        return exchange
-    return exchange.model_copy(update={"block": "", "block_oldest_ms": 0})
+def _as_of(exchange: Exchange, now_ms: int, oldest_ms: int) -> Exchange:
+    """Without a block that is too old, and not from the future; itself if it is neither."""
+    if exchange.block and exchange.block_oldest_ms <= oldest_ms:
+        exchange = recounted(exchange.model_copy(update={"block": "", "block_oldest_ms": 0}))
+    return exchange if exchange.at_ms <= now_ms else exchange.model_copy(update={"at_ms": now_ms})
 
 
-def _bounded(exchange: Exchange, most_chars: int) -> Exchange:
-    if max(len(exchange.user), len(exchange.reply)) <= most_chars:
+def _bounded(exchange: Exchange, most_tokens: int) -> Exchange:
+    """Each text, and all tool results together, within a size that no honest answer reaches."""
+    most_chars = most_tokens * CHARS_PER_TOKEN
+    if exchange.tokens <= most_tokens and max(len(exchange.user), len(exchange.reply)) <= most_chars:
         return exchange
-    return exchange.model_copy(
-        update={"user": cut(exchange.user, most_chars), "reply": cut(exchange.reply, most_chars)}
-    )
+    texts = {"user": cut(exchange.user, most_chars), "reply": cut(exchange.reply, most_chars)}
+    results = sum(len(step.results) for step in exchange.rounds)
+    most = max(LEAST_RESULT_TOKENS, most_tokens // max(results, 1))
+    rounds = [
+        step.model_copy(update={"results": tuple(cut_middle(text, most) for text in step.results)})
+        for step in exchange.rounds
+    ]
+    return recounted(exchange.model_copy(update=texts), rounds)

@@ -122,7 +122,23 @@ class Fold(WireModel):
     v: Literal[1] = 1
     session_id: str
     summary: str
+    """ "": it could not be made; the exchanges leave without one, and the summary stays as it is."""
     covers: tuple[str, ...]
     """Ids of the exchanges folded in by this step."""
     oldest_ms: int
     """Stamp of the oldest exchange in the summary, those of earlier steps included."""
+
+
+class FoldWanted(WireModel):
+    """An item of a fold lane: what a conversation dropped is to be folded into its summary. Holds no text."""
+
+    v: Literal[1] = 1
+    lane: str
+    bot: str
+    """Name of the bot whose light model does it."""
+    user_id: str
+    """Whose conversation it is: the call counts as theirs."""
+    turn_id: str
+    """The turn that dropped them."""
+    session_id: str
+    exchange_ids: tuple[str, ...]

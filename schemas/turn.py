@@ -32,9 +32,9 @@ class LeftOut(WireModel):
     kind: Literal["entry", "exchange", "tools", "text"]
     id: str = ""
     tokens: int
-    why: Literal["no_room", "not_relevant", "folded", "too_long", "known"]
-    """no_room: the budget was full. not_relevant: nothing in it helps to understand the message. folded: it is in the
-    summary. too_long: the end of the message was cut off. known: the conversation holds it already."""
+    why: Literal["no_room", "summarised", "older", "folded", "too_long"]
+    """no_room: the budget was full, and other things helped more. summarised, older: by the strategy "last", which quotes
+    the summaries of the newest. folded: it goes into the running summary. too_long: it was cut."""
 
 
 class TurnRecord(WireModel):
@@ -48,6 +48,8 @@ class TurnRecord(WireModel):
     user_id: str
     at_ms: int
     """When the turn began."""
+    oldest_ms: int
+    """Stamp of the oldest text quoted in here: with it the record expires."""
     took_ms: int
     message_ids: tuple[str, ...]
     asked: str

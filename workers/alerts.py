@@ -1,114 +1,37 @@
-"""What the owner is told, in Telegram: one message per cause and hour.
+"""What the owner is told, in Telegram and by mail: one alert per cause and hour, one all-clear per outage.
 
-The message is put into the outbox first, under an id that is taken once per hour, and its cause is marked afterwards:
-whoever dies in between loses no alert and sends none twice.
+An alert, its mark and the outage it tells of are one transaction, as are an all-clear and the end of its outage: whoever
+dies in between loses none and sends none twice, and of two workers that see the same thing one tells.
 """
 
-from dataclasses import dataclass
-from datetime import tzinfo
-from typing import assert_never
+from collections.abc import Awaitable, Callable
 
 import structlog
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, WatchError
 
 from infra import keys
 from infra.people import People
-from infra.pushes import push_reply
-from lanes.ingest import ingest
-from schemas.reply import Reply
-from workers.outgoing import Place, is_local, plain_reply
+from infra.redis_port import PipelinePort
+from infra.together import Command
+from schemas.wire import NewerVersion, dump
+from workers.alert_text import Alert, FellBack, NobodyAnswered, Recovered, alert_text
+from workers.notices import Notice, commands_of, language_of
+from workers.outage import (
+    KEPT_S,
+    dated,
+    failing,
+    outage_of,
+    read_outage,
+    recovered,
+)
+from workers.outgoing import Place
 from workers.services import Services
-from workers.texts import say, say_n
-from workers.times import moment
 
 HOUR_S = 3_600
-NOTICE = ":notice"
-"""End of an alert's reply id, as of every notice to the owner: if it cannot be sent, nobody is told of that."""
+LOOKS = 5
+"""How often a transaction is begun again because somebody else changed what it had looked at."""
 
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True)
-class FellBack:
-    """Another model than the first choice answered."""
-
-    asked: str
-    why: str
-    """llm.request.Outcome of its last call."""
-    since_ms: int
-    model: str
-
-    @property
-    def cause(self) -> str:
-        return f"fell_back:{self.asked}:{self.why}"
-
-
-@dataclass(frozen=True, slots=True)
-class NobodyAnswered:
-    """Every model of a chain failed; the message is tried again, in the end kept as a dead letter."""
-
-    reason: str
-
-    @property
-    def cause(self) -> str:
-        return "nobody_answered"
-
-
-@dataclass(frozen=True, slots=True)
-class GivenUp:
-    """Messages or replies became dead letters."""
-
-    n: int
-    reason: str
-    """Of the newest."""
-
-    @property
-    def cause(self) -> str:
-        return "given_up"
-
-
-@dataclass(frozen=True, slots=True)
-class BrokenMemory:
-    """Stored values of a person's memory that are no JSON of ours; they are removed."""
-
-    n: int
-
-    @property
-    def cause(self) -> str:
-        return "broken_memory"
-
-
-type Alert = FellBack | NobodyAnswered | GivenUp | BrokenMemory
-
-
-def alert_text(alert: Alert, language: str, zone: tzinfo) -> str:
-    """What the owner reads. Pure."""
-    match alert:
-        case FellBack(asked=asked, why=why, since_ms=since_ms, model=model):
-            since = moment(since_ms, zone, language)
-            return say(
-                language,
-                "⚠ {asked}: {why} since {since}. {model} answers now.",
-                asked=asked, why=why, since=since, model=model,
-            )  # fmt: skip
-        case NobodyAnswered(reason=reason):
-            return say(language, "⚠ No model answers. {reason}", reason=reason)
-        case GivenUp(n=n, reason=reason):
-            return say_n(
-                language,
-                "⚠ {n} message could not be handled and is kept: {reason}\n`koi dead list` shows it.",
-                "⚠ {n} messages could not be handled and are kept. The last: {reason}\n`koi dead list` shows them.",
-                n, reason=reason,
-            )  # fmt: skip
-        case BrokenMemory(n=n):
-            return say_n(
-                language,
-                "⚠ {n} stored piece of a conversation could not be read and is set aside; the rest works.",
-                "⚠ {n} stored pieces of a conversation could not be read and are set aside; the rest works.",
-                n,
-            )
-        case _:
-            assert_never(alert)
 
 
 async def tell_owner(s: Services, alert: Alert, place: Place) -> None:
@@ -116,27 +39,86 @@ async def tell_owner(s: Services, alert: Alert, place: Place) -> None:
 
     place: where it happened. The owner is written to through the bot that knows them, else through the bot of the place.
     """
-    mark = keys.once(f"alert:{alert.cause}")
-    try:
-        if await s.redis.exists(mark):
+    mark, model = keys.once(f"alert:{alert.cause}"), failing(alert)
+
+    async def tell(pipe: PipelinePort) -> None:
+        await pipe.watch(mark, *([keys.outage(model)] if model else []))
+        if await pipe.exists(mark):
             return
-        reply = alert_reply(alert, await s.people.read(), place, s)
-        if reply is None:
+        known = read_outage(await pipe.get(keys.outage(model))) if model else None
+        outage = outage_of(alert, known) if model and isinstance(alert, FellBack | NobodyAnswered) else None
+        commands = _notice(s, dated(alert, outage), f"alert:{alert.cause}", place, await s.people.read())
+        if not commands:
             log.warning("alert_to_nobody", cause=alert.cause)
             return
-        await ingest(s.redis, [push_reply(reply)])
-        await s.redis.set(mark, "1", ex=HOUR_S)
-    except RedisError as error:
+        if outage is not None:
+            commands = (*commands, ("SET", keys.outage(model), dump(outage), "EX", KEPT_S))
+        await _commit(pipe, (*commands, ("SET", mark, "1", "EX", HOUR_S)))
+        log.info("owner_alerted", cause=alert.cause)
+
+    try:
+        if not await s.redis.exists(mark):
+            await _at_once(s, tell)
+    except (RedisError, NewerVersion) as error:
         log.warning("alert_not_sent", cause=alert.cause, error=type(error).__name__)
 
 
-def alert_reply(alert: Alert, people: People, place: Place, s: Services) -> Reply | None:
-    """The alert in the owner's private chat; None: there is no owner, or no bot that can write to them. Pure."""
-    owner = people.by_id.get(people.owner_id)
-    bot_id = (owner.chat_bot_id if owner else "") or place.bot_id
-    if not people.owner_id or is_local(bot_id):
-        return None
-    language = (owner.language if owner else "") or s.language
-    chat = Place(bot_id, people.owner_id)  # of nobody's memory: it quotes no one
-    reply_id = f"alert:{alert.cause}:{s.clock() // (HOUR_S * 1000)}{NOTICE}"
-    return plain_reply(chat, reply_id, alert_text(alert, language, s.zone), language=language)
+async def back_again(s: Services, model: str, place: Place) -> None:
+    """The all-clear: `model` answered. Nothing if no outage of it was told, or another worker was faster.
+
+    Costs three round trips: to be called only if keys.outage(model) was there a moment ago.
+    """
+
+    async def clear(pipe: PipelinePort) -> None:
+        key = keys.outage(model)
+        await pipe.watch(key)
+        raw = await pipe.get(key)
+        if not raw:
+            return
+        outage = read_outage(raw)
+        commands: tuple[Command, ...] = ()
+        if outage is not None:
+            said = recovered(model, outage, s.clock())
+            commands = _notice(s, said, f"clear:{model}", place, await s.people.read())
+        await _commit(pipe, (*commands, ("SET", key, "", "PX", 1)))
+        log.info("outage_over", model=model, told=bool(commands))
+
+    try:
+        await _at_once(s, clear)
+    except (RedisError, NewerVersion) as error:
+        log.warning("all_clear_not_sent", model=model, error=type(error).__name__)
+
+
+def _notice(
+    s: Services, said: Alert | Recovered, name: str, place: Place, people: People
+) -> tuple[Command, ...]:
+    """In the owner's language, under an id of its own; nothing if nobody can be reached."""
+    language, now_ms = language_of(people, s.language), s.clock()
+    notice = Notice(f"{name}:{now_ms}", alert_text(said, language, s.zone), language, now_ms)
+    return commands_of(notice, people, place, s.mail)
+
+
+async def _at_once(s: Services, step: Callable[[PipelinePort], Awaitable[None]]) -> None:
+    """Run a step that watches, looks and commits, until nobody interferes.
+
+    Raises: RedisError.
+    """
+    for looks_left in reversed(range(LOOKS)):
+        async with s.redis.pipeline(transaction=True) as pipe:
+            try:
+                await step(pipe)
+            except WatchError:
+                if not looks_left:
+                    raise
+                continue
+            return
+
+
+async def _commit(pipe: PipelinePort, commands: tuple[Command, ...]) -> None:
+    """All or none. One of the commands must be a SET: a Redis that is full refuses the whole for it beforehand, while it
+    would run a DEL and refuse only the script next to it.
+    """
+    pipe.multi()
+    for command in commands:
+        pipe.execute_command(*command)
+    await pipe.execute()

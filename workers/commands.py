@@ -1,5 +1,7 @@
 """What koi answers to commands, without a model. Pure.
 
+A command's answer is a text, perhaps with buttons (commands that are sent with a tap) and effects.
+
 /forget was carried out when it was admitted; here it is only answered. `/new text` ends the session here too, and the
 turn goes on with the text (workers.turn).
 """
@@ -7,19 +9,45 @@ turn goes on with the text (workers.turn).
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from infra.effect import Effect
 from infra.people import People
+from infra.settings import MoneySettings
 from infra.texts import later
+from llm.routing import Models, Tier
 from memory.limits import MemoryLimits
 from memory.summary import cut
 from schemas.inbound import InboundMessage
 from schemas.memory import AnswerRecord, RingEntry
+from schemas.reply import Button
+from workers.model import (
+    ModelState,
+    choice_effect,
+    chosen_text,
+    model_buttons,
+    model_text,
+    not_understood_text,
+    wish_of,
+)
 from workers.outgoing import is_local
-from workers.recall import Reader, memory_text, why_text
+from workers.plans import Plan
+from workers.recall import Reader, forget_buttons, memory_text, why_text
+from workers.services import DOLLARS, OFFLINE_ONLY
 from workers.texts import say, say_n
 from workers.times import span
+from workers.usage import NOTHING_USED, Usage, usage_text
 
 NAME_CHARS = 32
 ROLES = {"owner": later("owner"), "member": later("member"), "blocked": later("blocked")}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """koi's answer."""
+
+    text: str
+    buttons: tuple[tuple[Button, ...], ...] = ()
+    effects: tuple[Effect, ...] = ()
+    """What else the command changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +59,15 @@ class Asked:
     limits: MemoryLimits
     entries: tuple[RingEntry, ...] = ()
     answer: AnswerRecord | None = None
+    money: MoneySettings = DOLLARS
     role: str = "member"
     """One of ROLES; only /whoami looks at it."""
+    usage: Usage = NOTHING_USED
+    """Only /usage looks at it, and at `allowance`."""
+    allowance: Plan | None = None
+    models: Models = OFFLINE_ONLY
+    """What this person may be answered by; only /model looks at it, and at `wanted`."""
+    wanted: Tier | None = None
 
     @property
     def language(self) -> str:
@@ -43,9 +78,10 @@ class Asked:
         return span(self.limits.max_age_ms, self.language)
 
 
-def command_text(asked: Asked) -> str:
+def command_answer(asked: Asked) -> Said:
     """The answer to any command, also to one that koi does not know."""
-    return TEXTS.get(asked.message.command, _unknown)(asked)
+    said = ANSWERS.get(asked.message.command, _unknown)(asked)
+    return Said(said) if isinstance(said, str) else said
 
 
 def role_in(people: People, message: InboundMessage) -> str:
@@ -72,7 +108,9 @@ def _help(asked: Asked) -> str:
         "/memory – what I remember\n"
         "/forget all, /forget last, /forget and a text – forget everything, the newest entry, or every entry "
         "that contains the text\n"
-        "/why – what my last answer was made of\n"
+        "/why – what my last answer was made of and what it cost\n"
+        "/model – which model answers; choose another\n"
+        "/usage – what you used today and this month\n"
         "/whoami – your id and your role\n"
         "/help – this list",
     )
@@ -128,8 +166,33 @@ def _memory(asked: Asked) -> str:
     return memory_text(asked.entries, asked.limits, asked.reader)
 
 
-def _why(asked: Asked) -> str:
-    return why_text(asked.answer, asked.entries, asked.limits, asked.reader)
+def _why(asked: Asked) -> Said:
+    text = why_text(asked.answer, asked.entries, asked.limits, asked.reader, asked.money)
+    return Said(text, forget_buttons(asked.answer, asked.entries, asked.reader))
+
+
+def _model(asked: Asked) -> Said:
+    state = ModelState(
+        asked.models,
+        asked.language,
+        asked.wanted,
+        asked.answer.model if asked.answer else "",
+        asked.answer.why if asked.answer else "",
+        by_plan=asked.allowance is not None and bool(asked.allowance.models),
+    )
+    argument = asked.message.argument
+    wish = wish_of(argument)
+    if wish is None:
+        text = not_understood_text(state, cut(argument, NAME_CHARS)) if argument else model_text(state)
+        return Said(text, model_buttons(state))
+    has_choice = len(asked.models.tiers) > 1
+    return Said(
+        chosen_text(state, wish), effects=(choice_effect(asked.message.lane, wish),) if has_choice else ()
+    )
+
+
+def _usage(asked: Asked) -> str:
+    return usage_text(asked.usage, asked.allowance, asked.money, asked.reader)
 
 
 def _unknown(asked: Asked) -> str:
@@ -137,7 +200,7 @@ def _unknown(asked: Asked) -> str:
     return say(asked.language, "I do not know /{name}. /help shows what I can do.", name=name)
 
 
-TEXTS: Mapping[str, Callable[[Asked], str]] = {
+ANSWERS: Mapping[str, Callable[[Asked], str | Said]] = {
     "start": _start,
     "help": _help,
     "new": _new,
@@ -145,4 +208,6 @@ TEXTS: Mapping[str, Callable[[Asked], str]] = {
     "whoami": _whoami,
     "memory": _memory,
     "why": _why,
+    "model": _model,
+    "usage": _usage,
 }

@@ -1,15 +1,21 @@
 """Ask the model, and say what came of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lanes.outcome import Failed
-from llm.errors import NoModelAnswered, RequestRejected
-from llm.request import CallEnded, Completion, ModelRequest
-from workers.alerts import FellBack, NobodyAnswered, tell_owner
+from llm.errors import NoModelAnswered, NotAllowed, RequestRejected
+from llm.request import CallEnded, Completion
+from memory.ratio import factor
+from schemas.call import CallRecord
+from workers.alerts import back_again, tell_owner
+from workers.choose import Chosen
+from workers.outage import fallback_of, silence_of
 from workers.outgoing import Place
 from workers.plan import Given, Plan, plan_turn, smaller
+from workers.plans import Plan as Allowance
 from workers.presence import typing
-from workers.services import Answers, Services
+from workers.purse import UsedUp, Wallet
+from workers.services import Services
 
 LONGEST_WAIT_S = 120.0
 """A service that asks to be left alone for longer (a daily limit): the person hears at once that there is no answer,
@@ -23,10 +29,16 @@ class Caller:
 
     turn_id: str
     lane: str
+    bot: str
     user_id: str
     place: Place
+    began_ms: int
     deadline_at: float
     """Seconds of the running loop's time()."""
+    allowance: Allowance | None = None
+    """What the person may use; None: all."""
+    outages: frozenset[str] = frozenset()
+    """First choices of which the owner was told that they fail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +47,17 @@ class Answered:
 
     plan: Plan
     completion: Completion
+    calls: tuple[CallRecord, ...]
+    """All of the turn, as they are recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotAsked:
+    """The person's plan lets nobody be asked."""
+
+    used_up: UsedUp
+    reason: str
+    """For the log: the first model's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,48 +65,79 @@ class TooLong:
     """The service takes less than it was given."""
 
     reason: str
+    limit_tokens: int | None
 
 
-async def converse(s: Services, chain: Answers, given: Given, caller: Caller) -> Answered | Failed:
-    """One answer by the deadline, or how the attempt failed; the owner is told of fallbacks and failures."""
+async def converse(s: Services, chosen: Chosen, given: Given, caller: Caller) -> Answered | NotAsked | Failed:
+    """One answer by the deadline, or how the attempt failed; the owner is told of fallbacks, failures and their end."""
+    asking = _Asking(s, chosen, caller)
     plan = plan_turn(given)
-    said = await _ask(s, chain, plan.request, caller)
+    said = await asking.ask(plan, given)
     if isinstance(said, TooLong):
-        plan = plan_turn(smaller(given))
-        said = await _ask(s, chain, plan.request, caller)
+        given = smaller(given, round(plan.estimated_tokens * factor(given.ratio)), said.limit_tokens)
+        plan = plan_turn(given)
+        said = await asking.ask(plan, given)
     match said:
         case Completion():
-            return Answered(plan, said)
+            return Answered(plan, said, tuple(asking.records))
         case TooLong(reason=reason):
             return Failed(reason, final=True)
-        case Failed():
+        case NotAsked() | Failed():
             return said
 
 
-async def _ask(
-    s: Services, chain: Answers, request: ModelRequest, caller: Caller
-) -> Completion | TooLong | Failed:
-    async def on_call(call: CallEnded) -> None:
-        s.recorder.ended(call, turn_id=caller.turn_id, lane=caller.lane, user_id=caller.user_id)
+@dataclass
+class _Asking:
+    """The calls of one turn."""
 
-    began_ms = s.clock()
-    try:
-        async with typing(s, caller.place):
-            completion = await chain.complete(request, deadline_at=caller.deadline_at, on_call=on_call)
-    except NoModelAnswered as error:
-        await tell_owner(s, NobodyAnswered(error.reason), caller.place)
+    s: Services
+    chosen: Chosen
+    caller: Caller
+    records: list[CallRecord] = field(default_factory=list[CallRecord])
+
+    async def ask(self, plan: Plan, given: Given) -> Completion | TooLong | NotAsked | Failed:
+        s, caller = self.s, self.caller
+        input_tokens = round(plan.estimated_tokens * factor(given.ratio))
+        wallet = Wallet(s.purse, caller.allowance, caller.user_id, lambda _: input_tokens)
+        try:
+            async with typing(s, caller.place):
+                completion = await self.chosen.chain.complete(
+                    plan.request,
+                    deadline_at=caller.deadline_at,
+                    on_call=self._ended,
+                    before_call=wallet.before_call,
+                )
+        except NoModelAnswered as error:
+            return await self._nobody(error)
+        except RequestRejected as error:
+            if error.too_long:
+                return TooLong(error.reason, error.limit_tokens)
+            return Failed(error.reason, final=True)
+        except NotAllowed as error:
+            return NotAsked(wallet.used_up, error.reason)
+        await self._tell(completion)
+        return completion
+
+    async def _ended(self, call: CallEnded) -> None:
+        caller = self.caller
+        record = self.s.recorder.ended(
+            call, turn_id=caller.turn_id, lane=caller.lane, user_id=caller.user_id, bot=caller.bot,
+            asked=self.chosen.model, why=self.chosen.choice.why,
+        )  # fmt: skip
+        self.records.append(record)
+
+    async def _tell(self, completion: Completion) -> None:
+        """The owner hears of a fallback, and of its end."""
+        fallback = fallback_of(completion, self.caller.began_ms, self.s.ahead_ms)
+        if fallback is not None:
+            await tell_owner(self.s, fallback, self.caller.place)
+        if completion.model in self.caller.outages:
+            await back_again(self.s, completion.model, self.caller.place)
+
+    async def _nobody(self, error: NoModelAnswered) -> Failed:
+        silence = silence_of(self.chosen.model, error, self.caller.began_ms, self.s.ahead_ms)
+        await tell_owner(self.s, silence, self.caller.place)
         wait_s = error.retry_after_s
         wait_ms = None if wait_s is None else round(wait_s * 1000)
         too_long = wait_s is not None and wait_s > LONGEST_WAIT_S
         return Failed(error.reason, retry_after_ms=wait_ms, final=too_long or not error.worth_retrying)
-    except RequestRejected as error:
-        return TooLong(error.reason) if error.too_long else Failed(error.reason, final=True)
-    if completion.model != completion.asked:
-        await tell_owner(s, _fallback(completion, began_ms), caller.place)
-    return completion
-
-
-def _fallback(completion: Completion, began_ms: int) -> FellBack:
-    failures = [call.outcome for call in completion.calls if call.model == completion.asked]
-    why = failures[-1] if failures else "skipped"
-    return FellBack(completion.asked, why, began_ms, completion.model)

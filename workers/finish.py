@@ -1,128 +1,150 @@
 """What a turn changes when it ends. No I/O: of the services it uses the clock and the limits."""
 
-from dataclasses import dataclass
 from datetime import tzinfo
 
 from infra import keys
 from infra.clean import clean
 from infra.effect import Effect
 from infra.pushes import push_reply
+from infra.turns import turn_effects
 from lanes.outcome import Commit
-from llm.request import Completion, Usage
+from llm.request import Completion
 from memory.entry import make_entry, session_name_of
-from memory.ring import Remembered, remember
-from memory.session import end_effects, extend, new_exchange, session_effects
-from schemas.inbound import InboundMessage
-from schemas.memory import AnswerRecord
-from schemas.reply import Reply
+from memory.fold import fold_pushes, taken_effects
+from memory.ratio import learn, pack, start
+from memory.ring import remember
+from memory.session import end_effects, extend, new_exchange, session_effects, suggests_fresh_start
+from schemas.memory import AnswerRecord, Session
+from schemas.reply import Button, Reply
 from schemas.wire import dump
-from workers.outgoing import Place, plain_reply
-from workers.plan import Plan
+from workers.choose import Chosen
+from workers.converse import Answered
+from workers.known import Known
+from workers.messages import Turn
+from workers.outgoing import plain_reply
 from workers.services import Services
-from workers.texts import say
+from workers.texts import say, say_n
 from workers.times import moment
-from workers.words import Words, cut_line, unreadable_line
+from workers.turn_record import all_input, asked_of, cost_of, turn_record
+from workers.words import cut_line, unreadable_line
+
+RATIO_TTL_MS = 30 * 24 * 3_600_000
+"""How long it is remembered how a model counts in a chat."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """Which messages are answered, by what, from when to when."""
-
-    id: str
-    messages: tuple[InboundMessage, ...]
-    began_ms: int
-    words: Words
-    starts_anew: bool = False
-    """`/new`: whatever conversation ran is over."""
-    late_ms: int = 0
-    """When the first message was sent, if nobody was there to answer it for long; else 0."""
-
-    @property
-    def first(self) -> InboundMessage:
-        return self.messages[0]
-
-    @property
-    def language(self) -> str:
-        """Of the newest message: its sender reads the answer."""
-        return self.messages[-1].language
-
-    @property
-    def place(self) -> Place:
-        return Place.of_message(self.first)
-
-    @property
-    def answers(self) -> tuple[str, ...]:
-        return tuple(message.id for message in self.messages)
-
-
-def commit_of_line(turn: Turn, text: str, *, failed: bool = False) -> Commit:
+def commit_of_line(
+    turn: Turn,
+    text: str,
+    *,
+    failed: bool = False,
+    buttons: tuple[tuple[Button, ...], ...] = (),
+    effects: tuple[Effect, ...] = (),
+) -> Commit:
     """koi answers by itself."""
     reply = plain_reply(
         turn.place, f"{turn.id}:answer", text, answers=turn.answers, language=turn.language, failed=failed
-    )
+    ).model_copy(update={"buttons": buttons})
     ended = end_effects(turn.first.lane) if turn.starts_anew else ()
-    return Commit(effects=ended, pushes=(push_reply(reply),))
+    return Commit(effects=(*ended, *effects), pushes=(push_reply(reply),))
 
 
-def commit_of_answer(
-    turn: Turn,
-    plan: Plan,
-    completion: Completion,
-    remembered: Remembered,
-    s: Services,
-) -> Commit:
+def commit_of_answer(turn: Turn, answered: Answered, known: Known, chosen: Chosen, s: Services) -> Commit:
     """The answer and, unless the model declined, the exchange in the conversation and in the ring."""
-    now_ms, lane = s.clock(), turn.first.lane
-    record = _record(turn, plan, completion, now_ms)
-    effects = (Effect("SET", keys.answer(lane), (dump(record), "PX", s.memory.max_age_ms)),)
+    plan, completion, now_ms, lane = answered.plan, answered.completion, s.clock(), turn.first.lane
+    effects = (
+        Effect(
+            "SET",
+            keys.answer(lane),
+            (dump(_record(turn, answered, chosen, now_ms)), "PX", s.memory.max_age_ms),
+        ),
+        *_ratio_effects(lane, answered, known),
+    )
+    record = turn_record(turn, answered, known, chosen, s)
+    texts = turn_effects(record, s.memory.max_age_ms)
     if completion.ending == "refused":
         line = commit_of_line(turn, _refusal_line(turn.language))
-        return Commit(effects=(*line.effects, *effects), pushes=line.pushes)
+        return Commit((*line.effects, *effects), texts, pushes=line.pushes)
     exchange = new_exchange(
-        turn.id, turn.began_ms, plan.user_text, completion.text,
+        turn.id, turn.began_ms, plan.user_text, completion.text, note=plan.note,
         block=plan.block.text if plan.block else "", block_oldest_ms=plan.block.oldest_ms if plan.block else 0,
     )  # fmt: skip
     session = extend(plan.session, exchange, plan.seen, now_ms, s.session)
+    session = session.model_copy(update={"tier": chosen.choice.tier})
     entry = make_entry(
         exchange, s.memory, session_name=session_name_of(turn.first.user_id), bot=turn.first.bot, lane=lane
     )
-    texts = (
+    texts += (
         *session_effects(lane, session, s.session),
-        *remember(turn.first.owner, entry, remembered, s.memory),
+        *remember(turn.first.owner, entry, known.remembered, s.memory),
     )
-    return Commit(effects, texts, pushes=(push_reply(_reply(turn, plan, completion, s.zone)),))
+    if known.has_fold:
+        texts += taken_effects(lane)
+    folds = fold_pushes(
+        session,
+        lane=lane,
+        owner=turn.first.owner,
+        bot=turn.first.bot,
+        user_id=turn.first.user_id,
+        turn_id=turn.id,
+    )
+    return Commit(effects, texts, pushes=(push_reply(_reply(turn, answered, session, s)), *folds))
 
 
-def _reply(turn: Turn, plan: Plan, completion: Completion, zone: tzinfo) -> Reply:
+def _reply(turn: Turn, answered: Answered, session: Session, s: Services) -> Reply:
+    plan, completion, language = answered.plan, answered.completion, turn.language
+    suggests = suggests_fresh_start(session, s.session.suggest_new_after)
     notes = [
-        _late_line(turn, zone),
-        _ending_line(completion, turn.language),
-        unreadable_line(turn.words, turn.language),
-        cut_line(turn.language) if plan.is_cut else "",
+        _late_line(turn, s.zone),
+        _ending_line(completion, language),
+        unreadable_line(turn.words, language),
+        cut_line(language) if plan.is_cut else "",
+        _long_line(session, language) if suggests else "",
     ]
     return Reply(
         id=f"{turn.id}:answer", bot_id=turn.place.bot_id, chat_id=turn.place.chat_id, topic_id=turn.place.topic_id,
         text="\n\n".join([clean(completion.text), *(f"({note})" for note in notes if note)]),
-        answers=turn.answers, owner=turn.place.owner, language=turn.language,
+        answers=turn.answers, owner=turn.place.owner, language=language,
+        buttons=((Button(text=say(language, "Fresh start"), command="/new"),),) if suggests else (),
     )  # fmt: skip
 
 
-def _record(turn: Turn, plan: Plan, completion: Completion, now_ms: int) -> AnswerRecord:
+def _ratio_effects(lane: str, answered: Answered, known: Known) -> tuple[Effect, ...]:
+    """What the answer taught about how its model counts; nothing if it came in several calls, or without usage."""
+    plan, completion = answered.plan, answered.completion
+    if any(call.outcome == "paused" for call in completion.calls):
+        return ()
+    before = known.ratios.get(completion.model, start())
+    after = learn(before, plan.estimated_tokens, all_input(completion.usage))
+    if after is before:
+        return ()
+    key = keys.ratios(lane)
+    return Effect("HSET", key, (completion.model, pack(after))), Effect("PEXPIRE", key, (RATIO_TTL_MS,))
+
+
+def _record(turn: Turn, answered: Answered, chosen: Chosen, now_ms: int) -> AnswerRecord:
+    completion = answered.completion
     return AnswerRecord(
         turn_id=turn.id,
         at_ms=now_ms,
-        entry_ids=plan.entry_ids,
+        entry_ids=answered.plan.entry_ids,
         model=completion.model,
-        asked=completion.asked,
-        input_tokens=_all_input(completion.usage),
+        asked=asked_of(completion),
+        input_tokens=all_input(completion.usage),
         output_tokens=completion.usage.output_tokens,
+        cost_microusd=cost_of(answered.calls),
+        why=chosen.choice.why,
     )
 
 
-def _all_input(usage: Usage) -> int | None:
-    counts = (usage.input_tokens, usage.cache_write_tokens, usage.cache_read_tokens)
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
+def _long_line(session: Session, language: str) -> str:
+    return say_n(
+        language,
+        "We have exchanged {n} message. If you begin something new, a fresh start keeps answers quick; what we talked "
+        "about stays remembered.",
+        "We have exchanged {n} messages. If you begin something new, a fresh start keeps answers quick; what we talked "
+        "about stays remembered.",
+        session.total,
+    )
 
 
 def _ending_line(completion: Completion, language: str) -> str:

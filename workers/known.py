@@ -1,16 +1,20 @@
 """What is known when a turn begins, read in one round trip."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import structlog
 
 from infra import keys
 from infra.together import checked, together
+from llm.routing import Tier
+from memory.fold import read_fold
+from memory.ratio import Ratio, unpack
 from memory.ring import Remembered, read_ring
 from memory.session import read_session
 from schemas.inbound import InboundMessage
 from schemas.memory import AnswerRecord, Session
 from schemas.wire import NewerVersion, NotReadable, WireModel, load
+from workers.model import wanted_of
 from workers.services import Services
 
 log = structlog.get_logger()
@@ -25,6 +29,14 @@ class Known:
     remembered: Remembered
     answer: AnswerRecord | None
     """Of the last answer in this lane."""
+    wanted: Tier | None = None
+    """The kind of model that was asked for with /model."""
+    ratios: dict[str, Ratio] = field(default_factory=dict[str, Ratio])
+    """How models count in this chat, by id."""
+    outages: frozenset[str] = frozenset()
+    """Models that may be the first choice here and of which the owner was told that they fail."""
+    has_fold: bool = False
+    """`session` has taken a summary, which the commit removes."""
     broken: int = 0
     """Stored values that could not be read; the commit removes or replaces them."""
 
@@ -34,11 +46,13 @@ async def load_known(s: Services, message: InboundMessage, now_ms: int) -> Known
 
     Raises: NewerVersion: a part was written by a newer release. RedisError.
     """
-    session_raw, ring_raws, answer_raw = checked(
+    lane, first_choices = message.lane, s.brain_of(message.bot).models.firsts
+    of_lane = (keys.session(lane), keys.answer(lane), keys.choice(lane), keys.fold(lane))
+    (session_raw, answer_raw, wanted, fold, *outages), ring_raws, ratios = checked(
         await together(s.redis).run(
-            ("GET", keys.session(message.lane)),
+            ("MGET", *of_lane, *map(keys.outage, first_choices)),
             ("LRANGE", keys.ring(message.owner), 0, -1),
-            ("GET", keys.answer(message.lane)),
+            ("HGETALL", keys.ratios(lane)),
         )
     )
     remembered = read_ring(ring_raws, now_ms, s.memory)
@@ -51,7 +65,22 @@ async def load_known(s: Services, message: InboundMessage, now_ms: int) -> Known
         session, broken = None, broken + 1
     if broken:
         log.warning("memory_unreadable", values=broken)
-    return Known(session, remembered, _optional(AnswerRecord, answer_raw), broken)
+    return Known(
+        session=read_fold(fold, session, now_ms, s.session),
+        remembered=remembered,
+        answer=_optional(AnswerRecord, answer_raw),
+        wanted=wanted_of(wanted),
+        ratios={model.decode(): unpack(packed) for model, packed in _pairs(ratios)},
+        outages=frozenset(
+            model for model, raw in zip(first_choices, outages, strict=True) if raw is not None
+        ),
+        has_fold=fold is not None,
+        broken=broken,
+    )
+
+
+def _pairs(found: dict[bytes, bytes] | list[bytes]) -> list[tuple[bytes, bytes]]:
+    return list(found.items()) if isinstance(found, dict) else list(zip(found[::2], found[1::2], strict=True))
 
 
 def _optional[W: WireModel](model: type[W], raw: bytes | None) -> W | None:

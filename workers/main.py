@@ -1,8 +1,6 @@
 """One worker process: takes turns from the inbox queue and keeps house beside it."""
 
 import asyncio
-from dataclasses import dataclass
-from pathlib import Path
 
 import structlog
 from redis.exceptions import RedisError
@@ -13,10 +11,15 @@ from infra.people import PeopleCache
 from infra.redis_port import RedisPort
 from infra.settings import Settings
 from lanes.worker import LaneLimits, LaneWorker
-from llm.chain import Chain, build_chain
+from llm.chain import Chain
+from llm.prepare_prices import prepare_prices
 from memory.limits import MemoryLimits, SessionLimits
+from workers.brains import Brains, build_brains
+from workers.mail_settings import mail_settings
+from workers.plans import plans_from
+from workers.purse import Purse
 from workers.records import Recorder
-from workers.services import Brain, Services
+from workers.services import Services
 from workers.times import zone_of
 from workers.turn import TurnHandler
 from workers.upkeep import upkeep
@@ -27,16 +30,6 @@ LAST_WORDS_S = 2.0
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class Brains:
-    """One chain for the house, and one for each bot that has models or a persona of its own."""
-
-    house: Brain
-    by_bot: dict[str, Brain]
-    chains: tuple[Chain, ...]
-    """Each once, to be prepared and closed."""
-
-
 async def serve(
     settings: Settings, redis: RedisPort, *, clock: Clock, stop: asyncio.Event, brains: Brains | None = None
 ) -> None:
@@ -44,9 +37,9 @@ async def serve(
 
     brains: who answers; None: whom the settings name.
 
-    Raises: llm.errors.NotConfigured, OSError: a model or persona that the settings name is not there.
+    Raises: BadSetting, llm.errors.NotConfigured, OSError: a model or persona that the settings name is not there.
     """
-    brains = brains or build_brains(settings)
+    brains = brains or build_brains(settings, redis)
     services = build_services(settings, redis, clock, brains)
     name = health.this_process()
     worker = LaneWorker(redis, keys.inbox_queue(), TurnHandler(services), lane_limits(settings), name=name)
@@ -56,7 +49,7 @@ async def serve(
             side = [
                 group.create_task(upkeep(services, lambda: health.beat(redis, "worker", name))),
                 group.create_task(services.recorder.serve()),
-                group.create_task(_prepare(brains.chains)),
+                group.create_task(_prepare(brains, settings)),
                 group.create_task(_stop_when(stop, worker)),
             ]
             await worker.serve()
@@ -68,32 +61,29 @@ async def serve(
 
 
 def build_services(settings: Settings, redis: RedisPort, clock: Clock, brains: Brains) -> Services:
-    """The settings as what turns need of them."""
+    """The settings as what turns need of them.
+
+    Raises: BadSetting: no mail can be sent as they say.
+    """
+    zone = zone_of(settings.timezone)
     return Services(
         redis=redis,
         clock=clock,
         people=PeopleCache(redis, settings, clock),
-        recorder=Recorder(redis, clock),
+        recorder=Recorder(redis, clock, zone=zone, prices=settings.prices),
+        purse=Purse(redis, clock, zone, settings.prices),
+        plans=plans_from(settings.plans),
+        money=settings.money,
+        mail=mail_settings(settings),
         brain=brains.house,
         brains=brains.by_bot,
         memory=MemoryLimits.from_settings(settings.memory),
         session=SessionLimits.from_settings(settings),
-        zone=zone_of(settings.timezone),
+        zone=zone,
         language=settings.language,
         ahead_ms=offset_ms(),
         deadline_s=settings.turn.deadline.total_seconds(),
     )
-
-
-def build_brains(settings: Settings) -> Brains:
-    """Raises: NotConfigured: no service offers a model. OSError: a persona's file cannot be read."""
-    chain = build_chain(settings)
-    own = {bot.name: build_chain(settings, bot.models) for bot in settings.bots if bot.models}
-    by_bot = {
-        bot.name: Brain(own.get(bot.name, chain), _persona(bot.persona), bool(settings.models or bot.models))
-        for bot in settings.bots
-    }
-    return Brains(Brain(chain, configured=bool(settings.models)), by_bot, (chain, *own.values()))
 
 
 def lane_limits(settings: Settings) -> LaneLimits:
@@ -104,16 +94,12 @@ def lane_limits(settings: Settings) -> LaneLimits:
     )
 
 
-def _persona(written: str) -> str:
-    """The words themselves, or, if it looks like one (`personas/pirate.md`), the file's."""
-    if written.endswith((".md", ".txt")):
-        return Path(written).read_text("utf-8")
-    return written
-
-
-async def _prepare(chains: tuple[Chain, ...]) -> None:
-    for chain in chains:
-        await chain.prepare()
+async def _prepare(brains: Brains, settings: Settings) -> None:
+    """What the first calls need, so that no person waits for it."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(prepare_prices(brains.models, settings.prices))
+        for chain in brains.chains:
+            await chain.prepare()
 
 
 async def _stop_when(stop: asyncio.Event, worker: LaneWorker) -> None:

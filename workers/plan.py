@@ -1,26 +1,37 @@
 """What one turn asks the model: decided from what is known. Pure."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import lru_cache
+from typing import Literal
 
 from infra.texts import ENGLISH
-from llm.request import Message, ModelRequest
+from llm.request import Effort, Message, ModelRequest, ToolResult, ToolUse
 from memory.context import Block, build_block, fresh_entries, with_block
 from memory.labels import labels
 from memory.limits import MemoryLimits, SessionLimits
+from memory.ratio import Ratio, estimate_room, start
 from memory.tokens import estimate_tokens
-from memory.window import exchange_tokens, that_fit, window
+from memory.trim import trim
+from memory.window import MESSAGE_TOKENS, Shown, exchange_tokens, session_tokens, summary_text, window
 from schemas.memory import AnswerRecord, RingEntry, Session
+from schemas.turn import LeftOut, Part
 from workers.fit import fit
 from workers.times import moment
 from workers.words import Words
 
 ANSWER_TOKENS = 8_000
 """Of one answer, thinking included; a chat seldom needs more than a thousand."""
-
+LEAST_ANSWER_TOKENS = 500
 LEAST_BUDGET_TOKENS = 500
+
+WHY_NOT_QUOTED: Mapping[Literal["budget", "summary", "last"], Literal["no_room", "summarised", "older"]] = {
+    "budget": "no_room",
+    "summary": "summarised",
+    "last": "older",
+}
+"""memory.context's words → those of the record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,58 +49,89 @@ class Given:
     memory: MemoryLimits
     limits: SessionLimits
     zone: tzinfo
+    ratio: Ratio = field(default_factory=start)
+    """How the model counts in this chat."""
+    effort: Effort | None = None
+    answer_tokens: int = ANSWER_TOKENS
     late_ms: int = 0
     """When a message was sent that waited long; 0: none did."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is asked, and what the commit needs to know of it."""
+    """What is asked, and what the commit and the record of the turn need to know of it."""
 
     request: ModelRequest
     session: Session | None
+    """The conversation as it is shown: trimmed, if it had outgrown its budget."""
     user_text: str
     """What the person wrote, as much of it as the model is given."""
     is_cut: bool
     block: Block | None
+    note: str
+    """What stands behind the message, with the line ends before it."""
     entry_ids: tuple[str, ...]
     """Ring entries whose text the model is given."""
     seen: tuple[str, ...]
     """All ring entries that were known."""
+    estimated_tokens: int
+    """Of the whole payload, by plain estimate."""
+    parts: tuple[Part, ...]
+    """The payload in order, their tokens by plain estimate."""
+    left_out: tuple[LeftOut, ...]
 
 
 def plan_turn(given: Given) -> Plan:
-    """The request, within `limits.budget_tokens` by estimate: system prompt, the message as far as it fits, the block,
-    then as much of the running conversation as there is room for (its last two exchanges always).
+    """The request, within `limits.budget_tokens` by corrected estimate, with its reserve: system prompt, the message as
+    far as it fits, the block, then the running conversation (its last two exchanges always).
     """
-    budget = given.limits.budget_tokens - _prompt_tokens(given.system)
-    user_text = fit(
-        given.words.text, max(budget - given.memory.budget_tokens, given.limits.budget_tokens // 3)
-    )
+    whole = estimate_room(given.limits.budget_tokens, given.ratio)
+    system_tokens = _prompt_tokens(given.system)
+    room = whole - system_tokens
+    user_text = fit(given.words.text, max(room - given.memory.budget_tokens, whole // 3))
     is_cut = len(user_text) < len(given.words.text)
     news = fresh_entries(given.entries, given.lane, given.session)
     block = build_block(news, labels(given.language), given.zone, given.memory, user_text)
-    asked = with_block(block, user_text) + "".join(f"\n\n[{note}]" for note in _notes(given, is_cut=is_cut))
+    note = "".join(f"\n\n[{one}]" for one in _notes(given, is_cut=is_cut))
+    asked = _asked_parts(block, user_text, note)
+    room -= sum(part.tokens for part in asked) + MESSAGE_TOKENS
 
-    exchanges = given.session.exchanges if given.session else ()
-    room = budget - estimate_tokens(asked)
-    earlier = [Message(role, text) for role, text in window(exchanges, room)]
-    shown = [exchanges[index].id for index in that_fit([exchange_tokens(e) for e in exchanges], room)]
+    trimmed = trim(given.session, room, folds=given.limits.folds) if given.session else None
+    session = trimmed.session if trimmed else None
+    parts = (Part(kind="system", tokens=system_tokens), *_conversation_parts(session), *asked)
+    question = Message("user", with_block(block, user_text) + note)
     return Plan(
-        request=ModelRequest(given.system, (*earlier, Message("user", asked)), ANSWER_TOKENS, given.language),
-        session=given.session,
+        request=ModelRequest(
+            given.system,
+            (*map(_message, window(session)), question),
+            given.answer_tokens,
+            given.language,
+            given.effort,
+        ),
+        session=session,
         user_text=user_text,
         is_cut=is_cut,
         block=block,
-        entry_ids=_entry_ids(given, block, shown),
+        note=note,
+        entry_ids=_entry_ids(
+            given, block, [exchange.id for exchange in session.exchanges] if session else []
+        ),
         seen=tuple(entry.id for entry in given.entries),
+        estimated_tokens=sum(part.tokens for part in parts) + MESSAGE_TOKENS,
+        parts=parts,
+        left_out=_left_out(given, user_text, block, trimmed.left_out if trimmed else ()),
     )
 
 
-def smaller(given: Given) -> Given:
-    """For a service that takes less than the settings say: a third."""
-    third = max(LEAST_BUDGET_TOKENS, given.limits.budget_tokens // 3)
-    return replace(given, limits=replace(given.limits, budget_tokens=third))
+def smaller(given: Given, sent_tokens: int, limit_tokens: int | None) -> Given:
+    """For a service that takes less than the settings say: a third of it, at most half of what it refused (by corrected
+    estimate), or what fits into its limit with an answer.
+    """
+    budget, answer = min(given.limits.budget_tokens // 3, sent_tokens // 2), given.answer_tokens // 3
+    if limit_tokens:
+        budget, answer = min(budget, limit_tokens // 2), min(answer, limit_tokens // 4)
+    limits = replace(given.limits, budget_tokens=max(LEAST_BUDGET_TOKENS, budget))
+    return replace(given, limits=limits, answer_tokens=max(LEAST_ANSWER_TOKENS, answer))
 
 
 def _notes(given: Given, *, is_cut: bool) -> list[str]:
@@ -110,9 +152,54 @@ def _prompt_tokens(system: str) -> int:
     return estimate_tokens(system)
 
 
+def _asked_parts(block: Block | None, user_text: str, note: str) -> tuple[Part, ...]:
+    """What the new message is made of."""
+    parts = [Part(kind="message", tokens=estimate_tokens(user_text), text=user_text)]
+    if block:
+        parts.insert(0, Part(kind="block", tokens=block.tokens, text=block.text, entry_ids=block.entry_ids))
+    if note:
+        parts.append(Part(kind="note", tokens=estimate_tokens(note), text=note))
+    return tuple(parts)
+
+
+def _conversation_parts(session: Session | None) -> list[Part]:
+    if session is None:
+        return []
+    parts = [
+        Part(
+            kind="tools" if exchange.rounds else "exchange", id=exchange.id, tokens=exchange_tokens(exchange)
+        )
+        for exchange in session.exchanges
+    ]
+    if text := summary_text(session):
+        parts.insert(
+            0, Part(kind="summary", tokens=session_tokens(session) - sum(p.tokens for p in parts), text=text)
+        )
+    return parts
+
+
+def _message(shown: Shown) -> Message:
+    uses = tuple(ToolUse(call.id, call.name, call.arguments) for call in shown.uses)
+    return Message(shown.role, shown.text, uses, tuple(ToolResult(one.id, one.text) for one in shown.results))
+
+
+def _left_out(
+    given: Given, user_text: str, block: Block | None, dropped: Sequence[LeftOut]
+) -> tuple[LeftOut, ...]:
+    left = [
+        LeftOut(kind="entry", id=one.entry_id, tokens=one.tokens, why=WHY_NOT_QUOTED[one.why])
+        for one in (block.left_out if block else ())
+    ]
+    left += dropped
+    if len(user_text) < len(given.words.text):
+        rest = estimate_tokens(given.words.text[len(user_text) :])
+        left.append(LeftOut(kind="text", tokens=rest, why="too_long"))
+    return tuple(left)
+
+
 def _entry_ids(given: Given, block: Block | None, shown: Sequence[str]) -> tuple[str, ...]:
-    """Those of earlier blocks, which go with the conversation, as far as they are still remembered; the conversation's
-    own exchanges; those of the new block. Each once.
+    """Those that blocks of the shown conversation quote, as far as they are still remembered; the conversation's own
+    exchanges; those of the new block. Each once.
     """
     remembered = {entry.id for entry in given.entries}
     before = given.answer.entry_ids if given.session and given.answer else ()

@@ -4,15 +4,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
+from infra.forget import forget_command, handle_of
+from infra.settings import MoneySettings
 from memory.limits import MemoryLimits
-from memory.summary import cut
+from memory.summary import cut, shorten
 from schemas.memory import AnswerRecord, RingEntry
+from schemas.reply import Button
+from workers.model import why_words
 from workers.texts import say, say_n
 from workers.times import moment, span
+from workers.usage import cost_text
 
 USER_CHARS = 120
 SUMMARY_CHARS = 200
 FIRST_WORDS_CHARS = 60
+BUTTON_CHARS = 24
+MOST_BUTTONS = 5
+ID_CHARS = 8
+"""Of a turn's handle: enough to find it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +48,15 @@ def memory_text(entries: Sequence[RingEntry], limits: MemoryLimits, reader: Read
 
 
 def why_text(
-    answer: AnswerRecord | None, entries: Sequence[RingEntry], limits: MemoryLimits, reader: Reader
+    answer: AnswerRecord | None,
+    entries: Sequence[RingEntry],
+    limits: MemoryLimits,
+    reader: Reader,
+    money: MoneySettings,
 ) -> str:
-    """The last answer of the lane: its time, model, tokens, and the remembered entries that the model was given."""
+    """The last answer of the lane: time, model and why it, tokens, cost, the remembered entries that it was given, and
+    where there is more.
+    """
     if answer is None:
         return say(
             reader.language, "I gave no answer here in the last {span}.", span=_max_age(limits, reader)
@@ -50,9 +65,29 @@ def why_text(
     return "\n".join([
         say(reader.language, "My last answer, {when}:", when=when),
         _model_line(answer, reader.language),
+        *_why_lines(answer, reader.language),
         _tokens_line(answer, reader.language),
+        say(reader.language, "Cost: {cost}", cost=cost_text(answer.cost_microusd, money, reader.language)),
         *_given_lines(answer, entries, reader),
+        say(reader.language, "More: koi explain {id}", id=handle_of(answer.turn_id)[:ID_CHARS]),
     ])  # fmt: skip
+
+
+def forget_buttons(
+    answer: AnswerRecord | None, entries: Sequence[RingEntry], reader: Reader
+) -> tuple[tuple[Button, ...], ...]:
+    """One for each of the newest remembered entries that the last answer was given, oldest first."""
+    given = [entry for entry in entries if answer and entry.id in answer.entry_ids][-MOST_BUTTONS:]
+    return tuple((_forget_button(entry, reader),) for entry in given)
+
+
+def _forget_button(entry: RingEntry, reader: Reader) -> Button:
+    when = moment(entry.at_ms, reader.zone, reader.language)
+    words = shorten(entry.user_message, BUTTON_CHARS)
+    return Button(
+        text=say(reader.language, "Forget: {when} {words}", when=when, words=words),
+        command=forget_command(entry.id),
+    )
 
 
 def _max_age(limits: MemoryLimits, reader: Reader) -> str:
@@ -76,6 +111,11 @@ def _model_line(answer: AnswerRecord, language: str) -> str:
             language, "Model: {model}, because {asked} did not answer", model=answer.model, asked=answer.asked
         )
     return say(language, "Model: {model}", model=answer.model)
+
+
+def _why_lines(answer: AnswerRecord, language: str) -> list[str]:
+    why = why_words(answer.why, language)
+    return [say(language, "Chosen because: {why}", why=why)] if why and answer.why != "only_model" else []
 
 
 def _tokens_line(answer: AnswerRecord, language: str) -> str:

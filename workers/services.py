@@ -9,16 +9,32 @@ from typing import Protocol
 from infra.clock import Clock
 from infra.people import PeopleCache
 from infra.redis_port import RedisPort
-from llm.chain import OnCall
+from infra.settings import MoneySettings
+from llm.call import BeforeCall, OnCall
+from llm.candidates import OFFLINE_MODEL
 from llm.request import Completion, ModelRequest
+from llm.routing import Models
 from memory.limits import MemoryLimits, SessionLimits
+from workers.mail_settings import MailSettings
+from workers.plans import NO_PLANS, Plans
+from workers.purse import Purse
 from workers.records import Recorder
+
+OFFLINE_ONLY = Models((OFFLINE_MODEL,))
+DOLLARS = MoneySettings()
 
 
 class Answers(Protocol):
     """What a turn wants of llm.chain.Chain."""
 
-    async def complete(self, request: ModelRequest, *, deadline_at: float, on_call: OnCall) -> Completion:
+    async def complete(
+        self,
+        request: ModelRequest,
+        *,
+        deadline_at: float,
+        on_call: OnCall,
+        before_call: BeforeCall | None = None,
+    ) -> Completion:
         """See Chain.complete."""
         ...
 
@@ -28,9 +44,13 @@ class Brain:
     """Who answers for one bot."""
 
     chain: Answers
+    models: Models = OFFLINE_ONLY
+    """Whom `chain` and `light` ask, in order."""
     persona: str = ""
     configured: bool = True
     """False: only the offline model is there, and nobody asked for it by name; in Telegram that is said instead."""
+    light: Answers | None = None
+    """The small model, for summaries and easy messages; None: `chain` does that too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +61,7 @@ class Services:
     clock: Clock
     people: PeopleCache
     recorder: Recorder
+    purse: Purse
     brain: Brain
     """Of every bot that has none of its own."""
     memory: MemoryLimits
@@ -54,6 +75,10 @@ class Services:
     """KOI_CLOCK_OFFSET: `clock` is that much ahead of Telegram's."""
     brains: Mapping[str, Brain] = field(default_factory=dict[str, Brain])
     """By the bot's name."""
+    plans: Plans = NO_PLANS
+    money: MoneySettings = DOLLARS
+    mail: MailSettings | None = None
+    """None: the owner wants no mail."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     def brain_of(self, bot: str) -> Brain:

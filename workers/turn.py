@@ -7,26 +7,30 @@ import structlog
 from lanes.claim import Claim
 from lanes.outcome import Commit, Done, Failed, HandBack, Outcome
 from llm.offline import unconfigured_line
-from schemas.inbound import InboundMessage
+from memory.ratio import start
 from schemas.wire import NewerVersion
-from workers.alerts import BrokenMemory, tell_owner
+from workers.alert_text import BrokenMemory
+from workers.alerts import tell_owner
 from workers.bury import given_up, set_aside
-from workers.commands import Asked, command_text, role_in
-from workers.converse import Caller, converse
-from workers.finish import Turn, commit_of_answer, commit_of_line
+from workers.choose import Chosen, choose, models_for
+from workers.commands import Asked, command_answer, role_in
+from workers.converse import Answered, Caller, NotAsked, converse
+from workers.finish import commit_of_answer, commit_of_line
+from workers.fold import bury_fold, is_fold, run_fold
 from workers.known import Known, load_known
+from workers.messages import Turn, turn_of
 from workers.outgoing import is_local
 from workers.plan import Given
+from workers.plans import plan_of
 from workers.prompt import system_prompt
 from workers.recall import Reader
 from workers.services import Brain, Services
+from workers.usage import NOTHING_USED, load_usage, used_up_line
 from workers.waiting import Waiting
-from workers.words import Words, empty_line, unreadable_line
+from workers.words import empty_line, unreadable_line
 
 NEWER_PAUSE_MS = 5_000
 """Until a process that knows the newer version had time to take the lane."""
-LATE_MS = 600_000
-"""A message that waited longer than that is answered with a word about it."""
 
 log = structlog.get_logger()
 
@@ -39,6 +43,8 @@ class TurnHandler:
 
     async def run(self, claim: Claim) -> Outcome:
         """Read, know, answer; the steps of a turn in order."""
+        if is_fold(claim):
+            return await run_fold(self.s, claim)
         s, now_ms = self.s, self.s.clock()
         deadline_at = asyncio.get_running_loop().time() + s.deadline_s
         waiting = Waiting.of(claim.items)
@@ -60,13 +66,16 @@ class TurnHandler:
 
     def bury(self, claim: Claim, reason: str) -> Commit:
         """See lanes.outcome.Handler."""
+        if is_fold(claim):
+            return bury_fold(self.s, claim)
         return given_up(claim, reason, now_ms=self.s.clock(), language=self.s.language)
 
     async def _own_line(self, turn: Turn, known: Known) -> Done | None:
         """What koi answers without a model, if that is enough."""
         first = turn.first
         if first.kind == "command" and not (turn.starts_anew and turn.words.text):
-            return Done(commit_of_line(turn, command_text(await self._asked(turn, known))))
+            said = command_answer(await self._asked(turn, known))
+            return Done(commit_of_line(turn, said.text, buttons=said.buttons, effects=said.effects))
         if not turn.words.text:
             line = unreadable_line(turn.words, turn.language) or empty_line(turn.language)
             return Done(commit_of_line(turn, line))
@@ -75,41 +84,65 @@ class TurnHandler:
         return None
 
     async def _answer(self, turn: Turn, known: Known, deadline_at: float) -> Outcome:
-        """What the model answers."""
+        """What the model answers, if the person's plan allows it."""
         s, first = self.s, turn.first
+        allowance = plan_of(s.plans, first.user_id, (await s.people.read()).owner_id) if s.plans.any else None
+        used_up = await s.purse.admit(allowance, first.user_id, turn.answers)
+        if used_up is not None:
+            return Done(commit_of_line(turn, used_up_line(turn.language, used_up, s.zone)))
         brain = s.brain_of(first.bot)
-        caller = Caller(turn.id, first.lane, first.user_id, turn.place, deadline_at)
-        answered = await converse(s, brain.chain, _given(s, turn, known, brain), caller)
-        if isinstance(answered, Failed):
-            return answered
-        completion = answered.completion
-        log.info(
-            "turn_answered", messages=len(turn.messages), model=completion.model, ending=completion.ending,
-            calls=len(completion.calls), took_ms=s.clock() - turn.began_ms,
-        )  # fmt: skip
-        return Done(commit_of_answer(turn, answered.plan, completion, known.remembered, s))
+        models = models_for(brain, allowance)
+        chosen = choose(brain, models, known, turn.words, turn.began_ms, anew=turn.starts_anew)
+        caller = Caller(
+            turn.id,
+            first.lane,
+            first.bot,
+            first.user_id,
+            turn.place,
+            turn.began_ms,
+            deadline_at,
+            allowance,
+            known.outages,
+        )
+        answered = await converse(s, chosen, _given(s, turn, known, brain, chosen), caller)
+        match answered:
+            case Failed():
+                return answered
+            case NotAsked(used_up=used_up, reason=reason):
+                log.info("turn_not_allowed", reason=reason)
+                return Done(commit_of_line(turn, used_up_line(turn.language, used_up, s.zone)))
+            case Answered(completion=completion):
+                log.info(
+                    "turn_answered", messages=len(turn.messages), model=completion.model, ending=completion.ending,
+                    tier=chosen.choice.tier, why=chosen.choice.why, calls=len(completion.calls),
+                    took_ms=s.clock() - turn.began_ms,
+                )  # fmt: skip
+                return Done(commit_of_answer(turn, answered, known, chosen, s))
 
     async def _asked(self, turn: Turn, known: Known) -> Asked:
-        reader = Reader(turn.language, self.s.zone, turn.began_ms)
-        role = role_in(await self.s.people.read(), turn.first) if turn.first.command == "whoami" else ""
-        return Asked(turn.first, reader, self.s.memory, known.remembered.entries, known.answer, role)
+        """What the command's answer is made from; more is read only for those that need it."""
+        s, first = self.s, turn.first
+        people = await s.people.read()
+        allowance = plan_of(s.plans, first.user_id, people.owner_id)
+        wants_usage = first.command == "usage"
+        return Asked(
+            first,
+            Reader(turn.language, s.zone, turn.began_ms),
+            s.memory,
+            known.remembered.entries,
+            known.answer,
+            s.money,
+            role=role_in(people, first),
+            usage=await load_usage(s.redis, first.user_id, turn.began_ms, s.zone)
+            if wants_usage
+            else NOTHING_USED,
+            allowance=allowance,
+            models=models_for(s.brain_of(first.bot), allowance),
+            wanted=known.wanted,
+        )
 
 
-def turn_of(turn_id: str, messages: tuple[InboundMessage, ...], now_ms: int, *, ahead_ms: int = 0) -> Turn:
-    """messages: at least one; a command is alone. ahead_ms: by how much koi's clock is shifted against Telegram's."""
-    first = messages[0]
-    waited_ms = now_ms - ahead_ms - first.sent_at_ms
-    return Turn(
-        id=turn_id,
-        messages=messages,
-        began_ms=now_ms,
-        words=Words.of(messages),
-        starts_anew=first.kind == "command" and first.command == "new",
-        late_ms=first.sent_at_ms + ahead_ms if waited_ms > LATE_MS else 0,
-    )
-
-
-def _given(s: Services, turn: Turn, known: Known, brain: Brain) -> Given:
+def _given(s: Services, turn: Turn, known: Known, brain: Brain, chosen: Chosen) -> Given:
     return Given(
         words=turn.words,
         lane=turn.first.lane,
@@ -121,5 +154,7 @@ def _given(s: Services, turn: Turn, known: Known, brain: Brain) -> Given:
         memory=s.memory,
         limits=s.session,
         zone=s.zone,
+        ratio=known.ratios.get(chosen.model, start()),
+        effort=chosen.choice.effort,
         late_ms=turn.late_ms,
     )

@@ -1,4 +1,4 @@
-"""What a worker does beside turns: shows that it lives, repairs lanes, lets old texts expire, tells of dead letters."""
+"""What a worker does beside turns: shows that it lives, repairs lanes, lets old texts expire, tells of dead letters, mails."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,12 +10,15 @@ from lanes.sweep import sweep
 from memory.expire import expire_texts
 from schemas.dead import DeadLetter
 from schemas.wire import NewerVersion, NotReadable, load
-from workers.alerts import HOUR_S, GivenUp, tell_owner
+from workers.alert_text import GivenUp
+from workers.alerts import HOUR_S, tell_owner
 from workers.outgoing import Place
+from workers.post import send_mails
 from workers.services import Services
 
 DEAD_S = 5.0
 EXPIRE_S = 30.0
+MAIL_S = 5.0
 SWEEP_S = 30.0
 LOCK_SHARE = 0.8
 """Of a period: how long a job that one worker did keeps the others from doing it."""
@@ -31,6 +34,8 @@ async def upkeep(s: Services, beat: Job) -> None:
         group.create_task(every(s, "beat", health.BEAT_S, beat))
         group.create_task(every(s, "dead", DEAD_S, lambda: tell_of_dead(s)))
         group.create_task(every(s, "expire", EXPIRE_S, lambda: expire(s), shared=True))
+        if s.mail is not None:
+            group.create_task(every(s, "mail", MAIL_S, lambda: send_mails(s)))
         group.create_task(every(s, "sweep", SWEEP_S, lambda: sweep(s.redis), shared=True))
 
 

@@ -17,7 +17,7 @@ from lanes.claim import Claim, claim_due
 from lanes.commit import commit, release
 from lanes.ingest import ingest
 from lanes.outcome import Done, HandBack, Outcome
-from schemas.reply import Reply
+from schemas.reply import Button, Reply
 from tests.fakes.telegram import FakeTelegram
 
 TOKEN = "777:test-token"
@@ -46,11 +46,17 @@ async def api(fake: FakeTelegram) -> AsyncIterator[BotApi]:
 
 
 def reply(
-    number: int | str, text: str, *, chat_id: str = CHAT, topic_id: int = 0, plain: bool = False
+    number: int | str,
+    text: str,
+    *,
+    chat_id: str = CHAT,
+    topic_id: int = 0,
+    plain: bool = False,
+    buttons: tuple[tuple[Button, ...], ...] = (),
 ) -> Reply:
     return Reply(
         id=f"turn{number}:answer", bot_id=ME.bot_id, chat_id=chat_id, topic_id=topic_id, text=text, plain=plain,
-        owner=OWNER,
+        owner=OWNER, buttons=buttons,
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from infra.settings import Settings
 from lanes.claim import claim_due
 from lanes.ingest import ingest
 from schemas.inbound import InboundMessage
-from schemas.reply import Reply
+from schemas.reply import Button, Reply
 from schemas.wire import load
 from tests.bot.conftest import clock, until
 from tests.fakes.emulator import emulator
@@ -37,7 +37,7 @@ async def bots(redis: RedisPort, base: str, **more: Any) -> AsyncGenerator[None]
             stop.set()
 
 
-async def echo(redis: RedisPort) -> InboundMessage:
+async def echo(redis: RedisPort, buttons: tuple[tuple[Button, ...], ...] = ()) -> InboundMessage:
     """Stands for the workers: answers the next message with its own text in bold."""
     while True:
         claims, _ = await claim_due(
@@ -46,7 +46,11 @@ async def echo(redis: RedisPort) -> InboundMessage:
         for claim in claims:
             message = load(InboundMessage, claim.items[0].body)
             answer = Reply(
-                id=f"{message.id}:answer", bot_id="777", chat_id=message.chat_id, text=f"**{message.text}**"
+                id=f"{message.id}:answer",
+                bot_id="777",
+                chat_id=message.chat_id,
+                text=f"**{message.text}**",
+                buttons=buttons,
             )
             await ingest(redis, [push_reply(answer)])
             return message
@@ -61,6 +65,16 @@ async def test_polling(redis: RedisPort) -> None:
 
     assert (message.bot_id, message.language) == ("777", "de")
     assert (server.sent[0]["text"], server.sent[0]["entities"][0]["type"]) == (message.text, "bold")
+
+
+async def test_a_tap_on_a_button(redis: RedisPort) -> None:
+    async with emulator() as (server, base), bots(redis, base):
+        await server.tap(TOKEN, "/model strong")
+        message = await echo(redis, ((Button(text="Fresh start", command="/new"),),))
+        await until(lambda: bool(server.sent) and server.asked("answerCallbackQuery") == 1)
+
+    assert (message.command, message.argument) == ("model", "strong")
+    assert server.sent[0]["reply_markup"]["inline_keyboard"][0][0]["callback_data"] == "/new"
 
 
 async def test_a_restart_goes_on_where_it_stopped(redis: RedisPort) -> None:

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import ClientSession
 
 from tests.fakes.telegram import FakeTelegram
-from tests.fakes.telegram_rules import fault_of
+from tests.fakes.telegram_rules import fault_of, markup_fault
 from tests.fakes.telegram_state import Fault
 
 
@@ -69,6 +69,55 @@ def test_good_texts(text: str, entities: list[dict[str, Any]]) -> None:
 )
 def test_bad_texts(text: str, entities: list[dict[str, Any]]) -> None:
     assert fault_of(text, entities) is not None
+
+
+def button(**differs: Any) -> dict[str, Any]:
+    return {"text": "a", "callback_data": "/new", **differs}
+
+
+def test_good_buttons() -> None:
+    assert markup_fault({"inline_keyboard": [[button(), button(callback_data="ü" * 32)], [button()]]}) is None
+
+
+BAD_MARKUPS: list[object] = [
+    [],
+    {},
+    {"inline_keyboard": []},
+    {"inline_keyboard": [[]]},
+    {"inline_keyboard": [button()]},
+    {"inline_keyboard": [["/new"]]},
+    {"inline_keyboard": [[button(text="")]]},
+    {"inline_keyboard": [[button(text=" ")]]},
+    {"inline_keyboard": [[button(callback_data="")]]},
+    {"inline_keyboard": [[button(callback_data="x" * 65)]]},
+    {"inline_keyboard": [[button(callback_data="ü" * 33)]]},
+    {"inline_keyboard": [[{"text": "a"}]]},
+    {"inline_keyboard": [[button()] * 101]},
+]
+
+
+@pytest.mark.parametrize("markup", BAD_MARKUPS)
+async def test_bad_buttons(fake: FakeTelegram, http: ClientSession, markup: object) -> None:
+    status, why = await call(http, fake.base, "sendMessage", chat_id=4, text="x", reply_markup=markup)
+
+    assert (status, fake.sent()) == (400, [])
+    assert why == f"Bad Request: {markup_fault(markup)}"
+
+
+async def test_a_tap_is_told_to_who_asks_for_taps_and_answered_once(
+    fake: FakeTelegram, http: ClientSession
+) -> None:
+    fake.tap("777", 42, "/new")
+
+    assert (await call(http, fake.base, "getUpdates", allowed_updates=["message"]))[1] == []
+    (update,) = (await call(http, fake.base, "getUpdates", allowed_updates=["message", "callback_query"]))[1]
+    query_id = update["callback_query"]["id"]
+    statuses = [
+        (await call(http, fake.base, "answerCallbackQuery", callback_query_id=one))[0]
+        for one in (query_id, query_id, "7")
+    ]
+
+    assert statuses == [200, 400, 400]
 
 
 async def test_the_older_of_two_pollers_hears_409(fake: FakeTelegram, http: ClientSession) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.admit import Door
+from bot.admit import TOLD_MS, Door
 from bot.intake import Intake, Taken, what_to_forget
 from infra import keys
 from infra.people import PeopleCache, owner_id, pairing_code, save_person
@@ -142,7 +142,24 @@ async def test_a_stranger_is_told_his_number_once_an_hour(redis: RedisPort) -> N
     assert await waiting(redis, "777:99:0") == []
     assert told.text.endswith("einlassen: 99")
     assert (told.chat_id, told.answers) == ("99", ("777:10",))
-    assert 3_590_000 < await redis.pttl(keys.told("777", "99")) <= 3_600_000
+
+    door = Door(redis, PeopleCache(redis, OWNED, clock), lambda: NOW_MS + TOLD_MS)
+    await Intake(redis, OWNED, ME, door).take([update(20, "please", user_id=99)])
+    assert len(await answers(redis)) == 1
+
+
+async def test_a_stranger_is_told_though_the_process_died_before_it_was_stored(
+    redis: RedisPort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = [update(10, "let me in", user_id=99)]
+
+    with monkeypatch.context() as patch:
+        patch.setattr("bot.intake.ingest", broken)
+        with pytest.raises(ConnectionError):
+            await intake_of(redis).take(batch)
+    await intake_of(redis).take(batch)  # another process
+
+    assert len(await answers(redis)) == 1
 
 
 async def test_a_blocked_person_hears_nothing(redis: RedisPort) -> None:

@@ -230,7 +230,7 @@ async def test_what_is_no_reply_is_set_aside_and_the_lane_goes_on(
 async def test_a_reply_of_a_newer_release_is_handed_back(
     redis: RedisPort, sender: Sender, fake: FakeTelegram
 ) -> None:
-    newer = Push(keys.outbox_job("777:42:0"), QUEUE, "new", b'{"v":2,"words":"x"}', OWNER)
+    newer = Push(keys.outbox_job("777:42:0"), QUEUE, "new", b'{"v":99,"words":"x"}', OWNER)
     await ingest(redis, [newer])
 
     assert await attempt(redis, sender) == HandBack(NEWER_MS)

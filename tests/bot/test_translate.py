@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from bot.translate import Ignored, Read, read
+from bot.translate import Ignored, Read, read, tap_in
 from schemas.inbound import InboundMessage
-from tests.bot.conftest import ME
+from tests.bot.conftest import ME, NOW_MS
 
 JO = {"id": 42, "is_bot": False, "first_name": "Jo", "last_name": "Müller", "language_code": "de-AT"}
 PRIVATE = {"id": 42, "type": "private", "first_name": "Jo"}
@@ -22,13 +22,13 @@ def update(**message: Any) -> dict[str, Any]:
 
 
 def message_of(raw: dict[str, Any]) -> InboundMessage:
-    found = read(raw, ME)
+    found = read(raw, ME, NOW_MS)
     assert isinstance(found, Read), found
     return found.message
 
 
 def reason_of(raw: dict[str, Any]) -> str:
-    found = read(raw, ME)
+    found = read(raw, ME, NOW_MS)
     assert isinstance(found, Ignored), found
     return found.reason
 
@@ -145,6 +145,80 @@ def test_in_a_group_the_bot_does_not_answer_others(message: dict[str, Any]) -> N
     assert reason_of(update(chat=GROUP, **message)) == "not addressed in a group"
 
 
+# ── taps on buttons ──────────────────────────────────────────────────────────────────────────────────────────────
+UNDER = {"message_id": 5, "date": 1_700_000_000, "from": BOT_USER, "chat": PRIVATE, "text": "tap here"}
+GONE = {"message_id": 5, "date": 0, "chat": PRIVATE}
+"""A message that the bot cannot see any more (InaccessibleMessage)."""
+PLAIN_GROUP = {"id": -5, "type": "group", "title": "x"}
+
+
+def tap(**query: Any) -> dict[str, Any]:
+    base = {"id": "q", "from": JO, "chat_instance": "1", "data": "/model strong", "message": UNDER}
+    return {"update_id": 9001, "callback_query": {**base, **query}}
+
+
+def test_a_tap_is_a_command() -> None:
+    assert message_of(tap()) == InboundMessage(
+        id="777:9001", bot_id="777", bot="parcel", store="home", chat_id="42", user_id="42", user_name="Jo Müller",
+        language="de", message_id=5, sent_at_ms=NOW_MS, text="/model strong", kind="command", command="model",
+        argument="strong",
+    )  # fmt: skip
+
+
+def test_a_tap_is_what_the_same_words_would_be() -> None:
+    typed = message_of(update(text="/model strong"))
+
+    assert message_of(tap()) == typed.model_copy(update={"sent_at_ms": NOW_MS})
+
+
+@pytest.mark.parametrize(
+    ("under", "lane"),
+    [
+        ({**UNDER, "chat": GROUP, "message_thread_id": 77, "is_topic_message": True}, "777:-100123:77"),
+        ({**UNDER, "chat": GROUP}, "777:-100123:0"),
+        (GONE, "777:42:0"),
+        ({**GONE, "chat": {**PRIVATE, "is_forum": True}}, "777:42:0"),
+        ({**GONE, "chat": PLAIN_GROUP}, "777:-5:0"),
+    ],
+    ids=["topic", "General", "gone, private", "gone, private with topics", "gone, group without topics"],
+)
+def test_a_tap_belongs_where_its_button_stands(under: dict[str, Any], lane: str) -> None:  # C41
+    assert message_of(tap(message=under)).lane == lane
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ({"data": "page:3"}, "not a button of ours"),
+        ({"data": None}, "not a button of ours"),
+        ({"data": None, "game_short_name": "chess"}, "not a button of ours"),
+        ({"data": "/usr/bin/env"}, "not a button of ours"),
+        ({"message": None, "inline_message_id": "x"}, "not a button of ours"),
+        ({"data": "/forget@other_bot all"}, "a command for another bot"),
+        ({"from": BOT_USER}, "not from a person"),
+        ({"message": {**UNDER, "chat": {"id": -1, "type": "channel"}}}, "in a channel"),
+        ({"message": {**GONE, "chat": GROUP}}, "in a topic that Telegram no longer names"),
+        ({"message": {"message_id": "what"}}, "unreadable: "),
+    ],
+)
+def test_a_tap_that_is_nothing_for_us(query: dict[str, Any], reason: str) -> None:
+    assert reason_of(tap(**query)).startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("raw", "query_id"),
+    [
+        (tap(), "q"),
+        (tap(message={"message_id": "what"}), "q"),
+        (update(text="x"), ""),
+        ({"update_id": 1, "callback_query": "x"}, ""),
+        ({"update_id": 1, "callback_query": {"id": 3}}, ""),
+    ],
+)
+def test_every_tap_can_be_answered(raw: dict[str, Any], query_id: str) -> None:
+    assert tap_in(raw) == query_id
+
+
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [
@@ -184,7 +258,7 @@ def test_a_parser_that_breaks_costs_one_update(monkeypatch: pytest.MonkeyPatch) 
     ids=["a full message", "in UTF-16 units", "shorter", "forward", "album"],
 )
 def test_what_may_be_only_a_part(message: dict[str, Any], expected: bool) -> None:  # C14 C15
-    found = read(update(**message), ME)
+    found = read(update(**message), ME, NOW_MS)
 
     assert isinstance(found, Read)
     assert found.maybe_part is expected

@@ -9,9 +9,13 @@ import pytest
 from cli import live_log
 from cli.main import run
 from infra.redis_port import RedisPort
-from schemas.reply import Reply
+from schemas.reply import Button, Reply
 
 LANE = "local:local:jo:0"
+BUTTONS = (
+    (Button(text="Fresh start", command="/new"), Button(text="Strong model", command="/model strong")),
+    (Button(text="Forget it", command="/forget #1"),),
+)
 
 
 def reply(number: int = 1, *, text: str = "", answers: tuple[str, ...] = (), failed: bool = False) -> Reply:

@@ -6,6 +6,7 @@ from typing import cast
 
 import pytest
 from rich.console import Console
+from rich.text import Text
 
 from cli.conversation import Conversation
 from cli.keyboard import Keyboard
@@ -15,7 +16,8 @@ from cli.screen import Screen
 from cli.seat import seat_of
 from infra.redis_port import RedisPort
 from infra.settings import Settings
-from tests.cli.conftest import reply
+from schemas.reply import Button
+from tests.cli.conftest import BUTTONS, reply
 
 
 @pytest.fixture
@@ -78,6 +80,24 @@ def test_a_reply_to_another_window_is_shown_as_such_and_ends_no_wait(conversatio
 
     assert len(waiting(conversation)) == 1
     assert "asked earlier, or elsewhere" in seen(conversation)
+
+
+def test_buttons_stand_under_the_reply_with_their_commands(conversation: Conversation) -> None:
+    conversation.hear(reply().model_copy(update={"buttons": BUTTONS}))
+
+    shown = Text.from_ansi(seen(conversation)).plain
+    lines = [line.strip() for line in shown.splitlines()]
+    assert "[Fresh start: /new]   [Strong model: /model strong]" in lines
+    assert "[Forget it: /forget #1]" in lines
+
+
+def test_a_button_cannot_steer_the_terminal(conversation: Conversation) -> None:
+    odd = Button(text="\x1b[2Jgone", command="/new\x07")
+
+    conversation.hear(reply().model_copy(update={"buttons": ((odd,), ())}))
+
+    assert "\x1b[2J" not in seen(conversation)
+    assert "[[2Jgone: /new]" in seen(conversation)
 
 
 def test_a_reply_cannot_steer_the_terminal(conversation: Conversation) -> None:

@@ -16,7 +16,7 @@ from infra.settings import Settings, TurnSettings
 from schemas.inbound import InboundMessage
 from schemas.reply import Reply
 from schemas.wire import dump, load
-from tests.cli.conftest import LANE, reply
+from tests.cli.conftest import BUTTONS, LANE, reply
 
 
 async def room_of(redis: RedisPort) -> Room:
@@ -118,7 +118,20 @@ def test_the_json_says_which_turn_answered_what() -> None:
 
     assert orjson.loads(as_object(one)) == {
         "reply": "hi", "failed": False, "turn": "w:7", "answers": ["local:1-a"], "language": "en",
+        "buttons": [],
     }  # fmt: skip
+
+
+def test_the_json_carries_the_buttons_and_the_plain_form_does_not(capsys: pytest.CaptureFixture[str]) -> None:
+    one = reply().model_copy(update={"buttons": BUTTONS})
+
+    assert orjson.loads(as_object(one))["buttons"] == [
+        {"text": "Fresh start", "command": "/new"},
+        {"text": "Strong model", "command": "/model strong"},
+        {"text": "Forget it", "command": "/forget #1"},
+    ]
+    printed(one, as_json=False)
+    assert capsys.readouterr().out == "answer 1\n"
 
 
 def test_a_reply_may_take_all_attempts_and_the_pauses_between_them() -> None:

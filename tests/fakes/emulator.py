@@ -57,6 +57,23 @@ class Emulator(lo.LoBotApiEmulator):
         update["update_id"] = await self.enqueue_update(update, token=token)
         return update
 
+    async def tap(self, token: str, data: str) -> None:
+        """PERSON taps a button under a message of the bot."""
+        self._numbers += 1
+        person = {"id": PERSON, "is_bot": False, "first_name": "Jo", "language_code": "de"}
+        under = {
+            "message_id": self._numbers, "date": int(time.time()), "chat": {"id": PERSON, "type": "private"},
+            "text": "tap here",
+        }  # fmt: skip
+        tap = {
+            "id": f"q{self._numbers}",
+            "from": person,
+            "chat_instance": "1",
+            "data": data,
+            "message": under,
+        }
+        await self.enqueue_update({"callback_query": tap}, token=token)
+
 
 @asynccontextmanager
 async def emulator() -> AsyncGenerator[tuple[Emulator, str]]:

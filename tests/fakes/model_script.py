@@ -25,6 +25,8 @@ class Answer:
     """Sent before the text, with a signature."""
     usage: Mapping[str, int] | None = field(default_factory=lambda: USAGE)
     """None: `"usage": null`, as sloppy servers send."""
+    to_the_last: bool = False
+    """The usage says that all was written that the request allowed: the dearest answer there can be."""
     delay_s: float = 0.0
     """Before the status line."""
     chunk_delay_s: float = 0.0

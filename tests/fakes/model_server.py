@@ -9,12 +9,13 @@ import argparse
 import asyncio
 import json
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self, assert_never
 
 from aiohttp import web
 
-from tests.fakes.model_script import Answer, Behaviour, Broken, Dropped, Status
+from tests.fakes.model_rules import fault_of, text_of
+from tests.fakes.model_script import USAGE, Answer, Behaviour, Broken, Dropped, Status
 
 ANY = "*"
 PING_S = 0.02
@@ -113,6 +114,8 @@ class ModelServer:
     async def _answer(self, request: web.Request, answer: Answer, body: dict[str, Any]) -> web.StreamResponse:
         await asyncio.sleep(answer.delay_s)
         text = echo(body) if answer.text is None else answer.text
+        if answer.to_the_last:
+            answer = replace(answer, usage={**USAGE, "output_tokens": body["max_tokens"]})
         response = await _open(request)
         await _send(response, _start(body["model"], answer))
         if answer.thinking:
@@ -155,28 +158,9 @@ class ModelServer:
         return self._closing.is_set() or request.transport is None or request.transport.is_closing()
 
 
-def fault_of(body: dict[str, Any]) -> str:
-    """What the real API would refuse in this request; "" if nothing."""
-    messages: list[dict[str, Any]] = body.get("messages") or [{"role": "", "content": ""}]
-    last = messages[-1]
-    texts: list[str] = [*(message["content"] for message in messages), body.get("system", "-")]
-    checks = {
-        "this fake only streams": body.get("stream") is True,
-        "max_tokens: must be a positive integer": isinstance(body.get("max_tokens"), int)
-        and body["max_tokens"] > 0,
-        "messages: first message must use the user role": messages[0]["role"] == "user",
-        "messages: text content blocks must contain non-whitespace text": all(text.strip() for text in texts),
-        "messages: final assistant content cannot end with trailing whitespace": last["role"] == "user"
-        or last["content"] == last["content"].rstrip(),
-        "Extra inputs are not permitted": set(body)
-        <= {"model", "messages", "max_tokens", "system", "stream"},
-    }
-    return next((fault for fault, fine in checks.items() if not fine), "")
-
-
 def echo(body: dict[str, Any]) -> str:
     """What the person wrote last, without a memory block before it."""
-    last: str = body["messages"][-1]["content"]
+    last = text_of(body["messages"][-1])
     return f"echo: {last.rpartition('</conversation_history>')[2].strip()}"
 
 

@@ -5,6 +5,7 @@ two pollers, refuses what Telegram refuses (tests/fakes/telegram_rules.py), comm
 records every call. Control over HTTP, bodies and answers JSON:
 
     POST /_control/say      {bot_id, user_id, text, …}  (see `FakeTelegram.say`)  → {update_id}
+    POST /_control/tap      {bot_id, user_id, data, …}  (see `FakeTelegram.tap`)  → {update_id}
     POST /_control/feed     {bot_id, updates: [{…}]}      update ids are given unless they stand in it → {update_ids}
     POST /_control/fault    {kind, method?, bot_id?, chat_id?, times?, chance?, retry_after?, status?, description?, delay_s?}
     POST /_control/calls    {since?: 0, method?}         → {calls: [{at_ms, bot_id, method, fields, status}], next}
@@ -26,8 +27,9 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from tests.fakes.telegram_rules import fault_of
-from tests.fakes.telegram_state import BotState, Call, Fault, Json, RawAnswer, Refusal, private_message
+from tests.fakes.telegram_rules import fault_of, markup_fault
+from tests.fakes.telegram_state import BotState, Call, Fault, Json, RawAnswer, Refusal, after, before
+from tests.fakes.telegram_updates import bot_message, button_tap, private_message
 
 
 class FakeTelegram:
@@ -72,6 +74,21 @@ class FakeTelegram:
         bot.next_message_id += 1
         return private_message(bot.next_message_id, int(self.now()), user_id, text, **more)
 
+    def tap(self, bot_id: str, user_id: int, data: str, **more: Any) -> int:
+        """A person taps a button: by default under a message of the bot in private. Gives the update id.
+
+        message: fields of the message that differ (chat, message_thread_id, …); None: it comes without one. The rest
+        of `more` is merged into the CallbackQuery.
+        """
+        bot = self.bot(bot_id)
+        query_id = str(10**17 + bot.next_update_id)
+        bot.spinning.add(query_id)
+        differs = more.pop("message", {})
+        under = (
+            None if differs is None else {**bot_message(bot_id, user_id, int(self.now()) - 3600), **differs}
+        )
+        return self.feed(bot_id, {"callback_query": button_tap(query_id, user_id, data, under, **more)})
+
     def fault(self, fault: Fault) -> None:
         self.faults.append(fault)
 
@@ -113,9 +130,7 @@ class FakeTelegram:
             result = await self._answer(call)
         except Refusal as refusal:
             call.status = refusal.status
-            body: Json = {
-                "ok": False, "error_code": refusal.status, "description": refusal.description,
-            }  # fmt: skip
+            body: Json = {"ok": False, "error_code": refusal.status, "description": refusal.description}
             if refusal.parameters:
                 body["parameters"] = refusal.parameters
             return _json(body, refusal.status)
@@ -134,20 +149,20 @@ class FakeTelegram:
         fault = next((f for f in self.faults if f.matches(call) and self.chance.random() < f.chance), None)
         if fault is not None:
             fault.times -= 1
-            _before(fault)
+            before(fault)
         handler = METHODS.get(call.method)
         if handler is None:
             raise Refusal(404, "Not Found: method not found")
         result = await handler(self, call)
         if fault is not None:
-            await _after(fault)
+            await after(fault)
         return result
 
     async def _control(self, request: web.Request) -> web.Response:
         body = orjson.loads(await request.read() or b"{}")
         match request.match_info["verb"]:
-            case "say":
-                return _json({"update_id": self.say(**body)})
+            case "say" | "tap" as verb:
+                return _json({"update_id": (self.say if verb == "say" else self.tap)(**body)})
             case "feed":
                 return _json({"update_ids": [self.feed(body["bot_id"], u) for u in body["updates"]]})
             case "fault":
@@ -200,7 +215,8 @@ class FakeTelegram:
             if bot.poller is mine:
                 bot.poller = None
         limit = int(call.fields.get("limit") or 100)
-        return list(islice(bot.updates, limit))
+        taps = "callback_query" in (_value(call, "allowed_updates", None) or ("callback_query",))
+        return list(islice((u for u in bot.updates if taps or "callback_query" not in u), limit))
 
     async def send_message(self, call: Call) -> Json:
         chat_id, text = str(call.fields.get("chat_id", "")), str(call.fields.get("text", ""))
@@ -208,8 +224,9 @@ class FakeTelegram:
             raise Refusal(403, "Forbidden: bot was blocked by the user")
         if chat_id in self.gone or not chat_id.lstrip("-").isdigit():
             raise Refusal(400, "Bad Request: chat not found")
-        entities: Any = call.fields.get("entities", "[]")
-        if wrong := fault_of(text, orjson.loads(entities) if isinstance(entities, str) else entities):
+        if wrong := fault_of(text, _value(call, "entities", [])):
+            raise Refusal(400, f"Bad Request: {wrong}")
+        if "reply_markup" in call.fields and (wrong := markup_fault(_value(call, "reply_markup", None))):
             raise Refusal(400, f"Bad Request: {wrong}")
         call.delivered = True
         bot = self.bot(call.bot_id)
@@ -222,6 +239,13 @@ class FakeTelegram:
     async def send_chat_action(self, call: Call) -> bool:
         if str(call.fields.get("chat_id")) in self.blocked:
             raise Refusal(403, "Forbidden: bot was blocked by the user")
+        return True
+
+    async def answer_callback_query(self, call: Call) -> bool:
+        spinning, query_id = self.bot(call.bot_id).spinning, str(call.fields.get("callback_query_id", ""))
+        if query_id not in spinning:
+            raise Refusal(400, "Bad Request: query is too old or its ID is invalid")
+        spinning.remove(query_id)
         return True
 
     async def set_webhook(self, call: Call) -> bool:
@@ -238,36 +262,16 @@ METHODS = {
     "getUpdates": FakeTelegram.get_updates,
     "sendMessage": FakeTelegram.send_message,
     "sendChatAction": FakeTelegram.send_chat_action,
+    "answerCallbackQuery": FakeTelegram.answer_callback_query,
     "setWebhook": FakeTelegram.set_webhook,
     "deleteWebhook": FakeTelegram.delete_webhook,
 }
 
 
-def _before(fault: Fault) -> None:
-    """Faults that strike before the call is accepted."""
-    match fault.kind:
-        case "drop_before":
-            raise ConnectionAbortedError
-        case "flood":
-            description = f"Too Many Requests: retry after {fault.retry_after}"
-            raise Refusal(429, description, retry_after=fault.retry_after)
-        case "error":
-            raise Refusal(fault.status, fault.description)
-        case "raw":
-            raise RawAnswer(fault.description)
-        case "drop_after" | "hang" | "slow":
-            pass
-
-
-async def _after(fault: Fault) -> None:
-    """Faults that strike when the call was accepted."""
-    match fault.kind:
-        case "drop_after":
-            raise ConnectionAbortedError
-        case "hang":
-            await asyncio.Event().wait()
-        case _:
-            await asyncio.sleep(fault.delay_s)
+def _value(call: Call, name: str, default: Any) -> Any:
+    """A field that is no plain text: as it stands in a JSON body, or as JSON in a form."""
+    value = call.fields.get(name, default)
+    return orjson.loads(value) if isinstance(value, str) else value
 
 
 async def _fields(request: web.Request) -> Json:

@@ -5,10 +5,12 @@ Source: Bot API, MessageEntity and "Formatting options"; `are_entities_valid` of
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 MAX_UNITS = 4096
 MAX_ENTITIES = 100
+MAX_BUTTONS = 100
+MAX_DATA_BYTES = 64
 SPLITTABLE = {"bold", "italic", "underline", "strikethrough", "spoiler"}
 QUOTES = {"blockquote", "expandable_blockquote"}
 VERBATIM = {"code", "pre"}
@@ -36,6 +38,38 @@ def fault_of(text: str, entities: Sequence[Mapping[str, Any]]) -> str | None:
         if wrong := _entity_fault(units, entity):
             return f"can't parse entities: {wrong} in {dict(entity)}"
     return _nesting_fault(entities)
+
+
+def markup_fault(markup: Any) -> str | None:
+    """Why Telegram refuses these buttons (its own words, without "Bad Request: "), or None.
+
+    Source: Bot API, InlineKeyboardMarkup and InlineKeyboardButton; get_reply_markup of telegram-bot-api's Client.cpp.
+    """
+    if not isinstance(markup, Mapping):
+        return "object expected as reply markup"
+    rows: Any = cast("Mapping[str, Any]", markup).get("inline_keyboard")
+    if not isinstance(rows, list) or not rows:
+        return 'field "inline_keyboard" must be of type Array'
+    buttons: list[Any] = []
+    for row in cast("list[Any]", rows):
+        if not isinstance(row, list) or not row:
+            return 'field "inline_keyboard" must be an Array of Arrays'
+        buttons += row
+    if len(buttons) > MAX_BUTTONS:
+        return "reply markup is too long"
+    return next((wrong for button in buttons if (wrong := _button_fault(button))), None)
+
+
+def _button_fault(button: Any) -> str | None:
+    if not isinstance(button, Mapping):
+        return "can't parse inline keyboard button: object expected"
+    found = cast("Mapping[str, Any]", button)
+    text, data = found.get("text"), found.get("callback_data")
+    if not isinstance(text, str) or not visible(text):
+        return "can't parse inline keyboard button: text buttons must have a text"
+    if set(found) != {"text", "callback_data"} or not isinstance(data, str):
+        return "can't parse inline keyboard button: text buttons are unallowed in the inline keyboard"
+    return None if 0 < len(data.encode()) <= MAX_DATA_BYTES else "BUTTON_DATA_INVALID"
 
 
 def visible(text: str) -> bool:

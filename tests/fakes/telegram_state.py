@@ -57,6 +57,8 @@ class BotState:
     poller: asyncio.Future[None] | None = None
     """Set when something arrives; cancelled when another poller takes over."""
     webhook: Json = field(default_factory=dict[str, Any])
+    spinning: set[str] = field(default_factory=set[str])
+    """Taps that were not answered yet."""
 
 
 class Refusal(Exception):
@@ -69,15 +71,28 @@ class RawAnswer(Exception):
     """The body to answer with, as it stands."""
 
 
-def private_message(message_id: int, date: int, user_id: int, text: str, /, **more: Any) -> Json:
-    """What a person writes in private. name, language: of the person; the rest of `more` is merged into it."""
-    name = more.pop("name", f"Person {user_id}")
-    language = more.pop("language", "en")
-    return {
-        "message_id": message_id,
-        "date": date,
-        "from": {"id": user_id, "is_bot": False, "first_name": name, "language_code": language},
-        "chat": {"id": user_id, "type": "private", "first_name": name},
-        "text": text,
-        **more,
-    }
+def before(fault: Fault) -> None:
+    """Faults that strike before the call is accepted."""
+    match fault.kind:
+        case "drop_before":
+            raise ConnectionAbortedError
+        case "flood":
+            description = f"Too Many Requests: retry after {fault.retry_after}"
+            raise Refusal(429, description, retry_after=fault.retry_after)
+        case "error":
+            raise Refusal(fault.status, fault.description)
+        case "raw":
+            raise RawAnswer(fault.description)
+        case "drop_after" | "hang" | "slow":
+            pass
+
+
+async def after(fault: Fault) -> None:
+    """Faults that strike when the call was accepted."""
+    match fault.kind:
+        case "drop_after":
+            raise ConnectionAbortedError
+        case "hang":
+            await asyncio.Event().wait()
+        case _:
+            await asyncio.sleep(fault.delay_s)

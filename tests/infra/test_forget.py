@@ -1,6 +1,8 @@
 """Forgotten is gone (invariant 9): from every place that holds text of an owner, and from no other."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,7 +11,7 @@ from redis.exceptions import OutOfMemoryError, ResponseError
 
 from infra import keys
 from infra.effect import Push
-from infra.forget import EPOCH_TTL_MS, Sight, chosen, folded, forget, look
+from infra.forget import ENTRY, EPOCH_TTL_MS, Sight, chosen, folded, forget, forget_command, look, meant
 from infra.redis_port import RedisPort
 from lanes.ingest import ingest
 from schemas.dead import DeadLetter
@@ -66,7 +68,10 @@ async def fill(redis: RedisPort, owner: str, lane: str, word: str) -> None:
     await die(redis, f"{lane}-d", message(f"{lane}-d", f"dead {word}"), owner)
     await redis.set(keys.session(lane), f'{{"said": "{word}"}}')
     await redis.set(keys.answer(lane), f'{{"about": "{word}"}}')
-    await redis.zadd(keys.expiry(), {keys.ring(owner): 5, keys.session(lane): 5})
+    await redis.set(keys.fold(lane), f'{{"summary": "{word}"}}')
+    await redis.rpush(keys.turns(owner), f'{{"parts": [{{"text": "{word}"}}]}}')
+    expiring = (keys.ring(owner), keys.session(lane), keys.fold(lane), keys.turns(owner))
+    await redis.zadd(keys.expiry(), dict.fromkeys(expiring, 5))
 
 
 async def contents(redis: RedisPort) -> dict[bytes, bytes]:
@@ -105,7 +110,7 @@ async def test_forgetting_leaves_the_text_nowhere(redis: RedisPort, what: str) -
     assert b"parcelnumber" not in await all_bytes(redis)
 
 
-@pytest.mark.parametrize("what", ["all", "last", "parcel"])
+@pytest.mark.parametrize("what", ["all", "last", "parcel", f"#{LANE}-turn"])
 async def test_other_owners_keep_everything(redis: RedisPort, what: str) -> None:
     # C30, C33: a group is not its members, a person is not the group, a store is not another
     others = {GROUP: GROUP_LANE, "home:u:8": "42:8:0", "work:u:7": "44:7:0", "home:u:77": "42:77:0"}
@@ -151,14 +156,17 @@ async def test_all_leaves_only_the_job_for_the_worker_to_clean_up(redis: RedisPo
     await forget(redis, OWNER, "all")
 
     places = [keys.ring(OWNER), keys.session(LANE), keys.answer(LANE), keys.dead_of(OWNER), keys.dead()]
+    places += [keys.fold(LANE), keys.turns(OWNER)]
     places += [of(job) for job in (IN, OUT) for of in (keys.items, keys.bodies, keys.kept)]
     assert await redis.exists(*places) == 0
     assert await redis.zcard(keys.expiry()) == 0
     assert await redis.exists(keys.job(IN), keys.job(OUT)) == 2
 
 
-@pytest.mark.parametrize("what", ["all", "last", "xyz", ""])
-async def test_every_form_raises_the_epoch_and_ends_the_sessions(redis: RedisPort, what: str) -> None:
+@pytest.mark.parametrize("what", ["all", "last", "xyz", "", f"#{'0' * 32}", f"#{LANE}-turn"])
+async def test_every_form_raises_the_epoch_and_ends_the_sessions_with_all_that_quotes_them(
+    redis: RedisPort, what: str
+) -> None:
     await fill(redis, OWNER, LANE, "parcel")
 
     await forget(redis, OWNER, what)
@@ -166,8 +174,22 @@ async def test_every_form_raises_the_epoch_and_ends_the_sessions(redis: RedisPor
 
     assert await redis.get(keys.epoch(OWNER)) == b"2"
     assert EPOCH_TTL_MS - 10_000 < await redis.pttl(keys.epoch(OWNER)) <= EPOCH_TTL_MS
-    assert await redis.exists(keys.session(LANE), keys.answer(LANE)) == 0
-    assert await redis.zscore(keys.expiry(), keys.session(LANE)) is None
+    gone = (keys.session(LANE), keys.fold(LANE), keys.turns(OWNER))
+    assert await redis.exists(keys.answer(LANE), *gone) == 0
+    assert [await redis.zscore(keys.expiry(), key) for key in gone] == [None] * 3
+
+
+async def test_the_side_that_folds_is_emptied_and_its_result_goes(redis: RedisPort) -> None:
+    job = keys.fold_job(LANE)
+    await wait_in(redis, job, "t1:fold", message("t1:fold", "x"))
+    await redis.set(keys.fold(LANE), "a summary")
+
+    await forget(redis, OWNER, "something else")
+    assert await redis.exists(keys.fold(LANE)) == 0
+    assert await redis.hkeys(keys.bodies(job)) == [b"t1:fold"]  # finds no conversation and ends
+
+    await forget(redis, OWNER, "all")
+    assert await redis.exists(keys.items(job), keys.bodies(job)) == 0
 
 
 async def test_last_removes_the_newest_entry_and_what_is_left_of_its_reply(redis: RedisPort) -> None:
@@ -199,6 +221,64 @@ async def test_last_of_nothing_removes_nothing(redis: RedisPort) -> None:
     assert await forget(redis, OWNER, "last") == 0
 
     assert await redis.hkeys(keys.bodies(IN)) == [b"m"]
+
+
+IDS = (
+    "host-12-8f14e45fceea167a5a36dedd4bea2543:7",
+    "8f14e45fceea167a5a36dedd4bea2543",
+    "import-" + "0a" * 12,
+)
+
+
+@pytest.mark.parametrize("turn_id", IDS, ids=["turn", "library", "import"])
+@pytest.mark.parametrize("form", ["id", "button"])
+async def test_one_entry_goes_with_what_is_left_of_its_reply(
+    redis: RedisPort, turn_id: str, form: str
+) -> None:
+    quoting = entry("t3", f"what is #{turn_id}, alias {forget_command(turn_id)}?")
+    await redis.rpush(keys.ring(OWNER), entry("t1", "old"), entry(turn_id, "new"), quoting)
+    await wait_in(redis, OUT, f"{turn_id}:answer", reply(f"{turn_id}:answer", "about new"))
+    await wait_in(redis, OUT, f"{turn_id}0:answer", reply(f"{turn_id}0:answer", "of another turn"))
+    await die(redis, f"{turn_id}:given_up", message("m", "new"))
+    await wait_in(redis, IN, "m", message("m", f"/forget #{turn_id}"))
+    await redis.hset(keys.kept(OUT), f"{turn_id}:answer:parts", "[]")
+    command = f"/forget #{turn_id}" if form == "id" else forget_command(turn_id)
+
+    assert await forget(redis, OWNER, meant(command.removeprefix("/forget "))) == 1
+
+    assert await redis.lrange(keys.ring(OWNER), 0, -1) == [entry("t1", "old"), quoting]
+    assert await redis.hkeys(keys.bodies(OUT)) == [f"{turn_id}0:answer".encode()]
+    assert await redis.hkeys(keys.bodies(IN)) == [b"m"]
+    assert await redis.exists(keys.kept(OUT), keys.dead_of(OWNER)) == 0
+
+
+@pytest.mark.parametrize("turn_id", IDS, ids=["turn", "library", "import"])
+async def test_an_entry_that_is_not_there_is_no_text_to_look_for(redis: RedisPort, turn_id: str) -> None:
+    await wait_in(redis, IN, "m", message("m", forget_command(turn_id)))  # the first of two taps
+    await redis.rpush(keys.ring(OWNER), entry("t1", f"#{turn_id}"))
+
+    assert await forget(redis, OWNER, f"#{turn_id}") == 0
+    assert await forget(redis, OWNER, forget_command(turn_id).removeprefix("/forget ")) == 0
+
+    assert await redis.hkeys(keys.bodies(IN)) == [b"m"]
+
+
+@pytest.mark.parametrize("what", ["#parcel", "#", "#abc", "# t1"])
+async def test_a_hashtag_is_a_text(redis: RedisPort, what: str) -> None:
+    await redis.rpush(keys.ring(OWNER), entry("parcelid", f"about {what}"), entry("", "no id"))
+
+    assert await forget(redis, OWNER, what) == 1
+
+
+def test_the_command_of_an_entry_fits_under_a_button() -> None:
+    commands = {forget_command(entry_id) for entry_id in ("", "ü" * 200, *IDS)}
+
+    assert {len(command.encode()) for command in commands} == {25}
+    assert all(ENTRY.fullmatch(command.removeprefix("/forget ")) for command in commands)
+
+
+async def test_a_long_text_after_a_hash_takes_no_time(redis: RedisPort) -> None:
+    assert await asyncio.wait_for(forget(redis, OWNER, "#" + "a" * 100_000 + "!"), 1) == 0
 
 
 async def test_a_text_goes_from_every_field_in_any_case_and_unicode_form(redis: RedisPort) -> None:
@@ -349,19 +429,37 @@ class Meddling:
             self._removal = registered.sha
         return registered
 
-    def pipeline(self, transaction: bool) -> Any:
-        pipe = cast("Any", self._redis.pipeline(transaction))
-        execute = pipe.execute
+    @property
+    def connection_pool(self) -> Any:
+        return self
 
-        async def meddle_and_execute(**how: Any) -> Any:
-            if any(self._removal in words for words, _ in pipe.command_stack):
-                self.removals += 1
-                if self.removals <= self._times:
-                    await self._meddle(self.removals)
-            return await execute(**how)
+    async def get_connection(self) -> Any:
+        connection = await self._redis.connection_pool.get_connection()
+        return Meddled(connection, self._before)
 
-        pipe.execute = meddle_and_execute
-        return pipe
+    async def release(self, connection: Any) -> None:
+        await self._redis.connection_pool.release(connection.real)
+
+    async def parse_response(self, connection: Any, command_name: str) -> Any:
+        return await self._redis.parse_response(connection.real, command_name)
+
+    async def _before(self, packed: bytes) -> None:
+        if self._removal and self._removal.encode() in packed:
+            self.removals += 1
+            if self.removals <= self._times:
+                await self._meddle(self.removals)
+
+
+@dataclass
+class Meddled:
+    """A connection that says what it is about to send."""
+
+    real: Any
+    before: Callable[[bytes], Awaitable[None]]
+
+    async def send_packed_command(self, packed: bytes) -> None:
+        await self.before(packed)
+        await self.real.send_packed_command(packed)
 
 
 async def test_what_was_stored_between_look_and_removal_goes_too(redis: RedisPort) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from infra.settings import BadSetting, Settings, load_settings
-from infra.settings_sources import FLAT, key_lines, shown
+from infra.settings_places import key_lines
+from infra.settings_sources import FLAT, shown
 from infra.settings_types import parse_duration
 
 TOKEN, OTHER_TOKEN = (
@@ -84,6 +85,7 @@ FLAT_EXAMPLES = {
     "ANTHROPIC_API_KEY": ("sk-ant-x", "sk-ant-x"),
     "ANTHROPIC_BASE_URL": ("http://ollama:11434", "http://ollama:11434"),
     "OPENROUTER_API_KEY": ("sk-or-x", "sk-or-x"),
+    "OPENROUTER_BASE_URL": ("http://127.0.0.1:9001/", "http://127.0.0.1:9001"),
     "KOI_LIGHT_MODEL": ("small", "small"),
     "REDIS_URL": ("rediss://u:p@h:1/0", "rediss://u:p@h:1/0"),
     "KOI_VALKEY_BIN": ("/usr/bin/valkey-server", "/usr/bin/valkey-server"),
@@ -156,6 +158,21 @@ def test_empty_variables_count_as_not_set() -> None:
             "anthropic/claude-haiku-5.5",
         ),
         ({"KOI_MODEL": "m", "ANTHROPIC_BASE_URL": "http://h"}, ("m",), ""),
+        (
+            {
+                "KOI_MODEL": "m",
+                "ANTHROPIC_BASE_URL": "http://h",
+                "OPENROUTER_API_KEY": "k",
+                "OPENROUTER_FALLBACK_MODEL": "o/f, openrouter:o/g",
+            },
+            ("m", "openrouter:o/f", "openrouter:o/g"),
+            "",
+        ),
+        (
+            {"ANTHROPIC_BASE_URL": "http://h", "OPENROUTER_MODEL": "m", "OPENROUTER_FALLBACK_MODEL": "f"},
+            ("m", "f"),
+            "",
+        ),
     ],
 )
 def test_the_chain_of_models(environ: dict[str, str], chain: tuple[str, ...], light: str) -> None:
@@ -181,6 +198,65 @@ def test_a_bot_gets_the_token_that_it_names(tmp_path: Path) -> None:
 
     assert [plain(bot.token) for bot in settings.bots] == [OTHER_TOKEN, TOKEN]
     assert settings.telegram_bot_tokens == ()
+
+
+PLANS = """
+[money]
+currency = "EUR"
+rate = 0.92
+[prices."qwen3:8b"]
+input = 0
+output = 0.05
+[plans.free]
+people = [7, "*"]
+messages_per_day = 20
+usd_per_month = 0.5
+"""
+
+
+def test_money_prices_and_plans_are_read_under_the_names_that_people_choose(tmp_path: Path) -> None:
+    settings = load({}, PLANS, tmp_path)
+
+    assert (settings.money.currency, settings.money.rate) == ("EUR", 0.92)
+    assert settings.prices["qwen3:8b"].output == 0.05
+    assert settings.prices["qwen3:8b"].cache_read is None
+    free = settings.plans["free"]
+    assert (free.people, free.messages_per_day, free.usd_per_month) == (("7", "*"), 20, 0.5)
+
+
+def test_money_and_plans_may_be_set_by_variables() -> None:
+    settings = load(
+        {
+            "KOI_MONEY__CURRENCY": "CHF",
+            "KOI_PLANS__FREE__PEOPLE": "7, *",
+            "KOI_PLANS__FREE__MODELS": "a,b",
+            "KOI_PRICES__LOCAL__INPUT": "0.1",
+            "KOI_PRICES__LOCAL__OUTPUT": "1",
+        }
+    )
+
+    assert settings.money.currency == "CHF"
+    assert (settings.plans["free"].people, settings.plans["free"].models) == (("7", "*"), ("a", "b"))
+    assert settings.prices["local"].input == 0.1
+
+
+def test_a_plan_without_limits_has_none(tmp_path: Path) -> None:  # C54: not $0
+    plan = load({}, '[plans.all]\npeople = ["*"]\n', tmp_path).plans["all"]
+
+    assert (plan.usd_per_month, plan.messages_per_day) == (None, None)
+
+
+def test_plans_may_only_name_models_that_are_asked(tmp_path: Path) -> None:
+    toml = '[plans.free]\nmodels = ["claude-haiku-5-5", "b"]\n[[bots]]\nname = "x"\nmodels = ["b"]\n'
+    wrong = '[plans.free]\nmodels = ["haiku"]\n'
+
+    assert load({"ANTHROPIC_API_KEY": "k"}, toml, tmp_path).plans["free"].models == ("claude-haiku-5-5", "b")
+    assert load({}, wrong, tmp_path).plans["free"].models == ("haiku",), (
+        "a process without keys knows no models"
+    )
+    assert refusal({"ANTHROPIC_API_KEY": "k"}, wrong, tmp_path) == (
+        "plans.free.models has 'haiku'; it must be one of claude-sonnet-5-5, claude-haiku-5-5"
+    )
 
 
 @pytest.mark.parametrize(
@@ -214,6 +290,36 @@ def test_the_zone_as_machines_write_it(zone: str, meant: str) -> None:
             "turn.deadline = 120",
             'koi.toml line 1: turn.deadline is \'120\'; it must be a duration like "500ms", "90s", "30m" or "24h"',
         ),
+        (
+            "[plans.free]\npeopel = ['7']",
+            "koi.toml line 2: plans.free.peopel is not a setting; did you mean plans.free.people?",
+        ),
+        ("[plan.free]\npeople = ['7']", "koi.toml line 2: plan.free.people is not a setting; did you mean plans.NAME.people?"),
+        ("plans = 5", "koi.toml line 1: plans is '5'; it must be a section with settings in it"),
+        ("plans.free = 5", "koi.toml line 1: plans.free is '5'; it must be a section with settings in it"),
+        (
+            "[plans.free]\npeople = ['7', '@jo']",
+            'koi.toml line 2: plans.free.people is \'@jo\'; it must be a Telegram user id, digits only (the bot tells strangers theirs)',
+        ),
+        ("[plans.free]\npeople = ['']", 'koi.toml line 2: plans.free.people is \'\'; it must be a Telegram user id, or "*" for everybody'),
+        ("[plans.free]\nusd_per_month = -1", "koi.toml line 2: plans.free.usd_per_month is '-1'; it must be at least 0"),
+        ("[plans.free]\nusd_per_month = inf", "koi.toml line 2: plans.free.usd_per_month is 'inf'; it must be a number"),
+        (
+            "[plans.a]\npeople = ['7']\n[plans.b]\npeople = ['8', 7]",
+            "plans.a and plans.b both have 7; it must be one of them",
+        ),
+        (
+            "[plans.a]\npeople = ['*']\n[plans.b]\npeople = ['*']",
+            "plans.a and plans.b both have everybody else (*); it must be one of them",
+        ),
+        ("[money]\ncurrency = 'euro'", "koi.toml line 2: money.currency is 'euro'; it must be a currency code like EUR"),
+        ("[money]\nrate = 0", "koi.toml line 2: money.rate is '0'; it must be more than 0"),
+        (
+            '[prices."a/b.5"]\ninptu = 1',
+            'koi.toml line 2: prices."a/b.5".inptu is not a setting; did you mean prices."a/b.5".input?',
+        ),
+        ('[prices]\n"a/b.5" = {input = 1}', 'prices."a/b.5".output is missing; it must be set'),
+        ('[prices]\n"a" = {input = 1, output = "x"}', "koi.toml line 2: prices.a.output is 'x'; it must be a number"),
         ("memory = 5", "koi.toml line 1: memory is '5'; it must be a section with settings in it"),
         ("bots = 5", "koi.toml line 1: bots is '5'; it must be a list"),
         ("language = 5", "koi.toml line 1: language is '5'; it must be text in quotes"),
@@ -261,6 +367,13 @@ def test_a_mistake_in_the_file_is_told_in_one_line(tmp_path: Path, toml: str, li
     [
         ({"KOI_MEMORY__ENTIRES": "5"}, "KOI_MEMORY__ENTIRES is not a setting; did you mean KOI_MEMORY__ENTRIES?"),
         ({"KOI_MEMRY__ENTRIES": "5"}, "KOI_MEMRY__ENTRIES is not a setting; did you mean KOI_MEMORY__ENTRIES?"),
+        (
+            {"KOI_PLANS__FREE__PEOPEL": "7"},
+            "KOI_PLANS__FREE__PEOPEL is not a setting; did you mean KOI_PLANS__FREE__PEOPLE?",
+        ),
+        ({"KOI_MONEY__CURENCY": "EUR"}, "KOI_MONEY__CURENCY is not a setting; did you mean KOI_MONEY__CURRENCY?"),
+        ({"KOI_MONEY__RATE": "much"}, "KOI_MONEY__RATE is 'much'; it must be a number"),
+        ({"OPENROUTER_BASE_URL": "router"}, "OPENROUTER_BASE_URL is 'router'; it must begin with https:// or http://"),
         ({"KOI_MODLE": "x"}, "KOI_MODLE is not a setting; did you mean KOI_MODEL?"),
         ({"KOI_LANGUAGE__X": "x"}, "KOI_LANGUAGE__X is not a setting; did you mean KOI_LANGUAGE?"),
         ({"KOI_MEMORY__ENTRIES": "many"}, "KOI_MEMORY__ENTRIES is 'many'; it must be a whole number"),
@@ -387,8 +500,8 @@ def test_other_durations_are_refused(written: object) -> None:
 
 
 def test_lines_of_keys_are_found_in_tables_and_lists_of_tables() -> None:
-    text = "# c\na = 1\n[s]\nb.c = 2\n[[t]]\nd = 3\n\n[[t]]\nd = 4\n"
+    text = "# c\na = 1\n[s]\nb.c = 2\n[[t]]\nd = 3\n\n[[t]]\nd = 4\n[p . \"a.b\"]\n'e f' = 5\n"
 
     assert dict(key_lines(text)) == {
-        ("a",): 2, ("s", "b", "c"): 4, ("t", 0, "d"): 6, ("t", 1, "d"): 9,
+        ("a",): 2, ("s", "b", "c"): 4, ("t", 0, "d"): 6, ("t", 1, "d"): 9, ("p", "a.b", "e f"): 11,
     }  # fmt: skip

@@ -2,10 +2,11 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import ResponseError
+from redis.exceptions import DataError, ResponseError
 
 from infra.redis_port import RedisPort
 from infra.scripts import Script
@@ -47,6 +48,26 @@ async def test_an_error_reply_reaches_only_who_asked_for_it(redis: RedisPort) ->
     assert right == [1]
     with pytest.raises(ResponseError):
         checked(wrong)
+
+
+@pytest.mark.parametrize("word", [None, True, "half a character \ud800"])
+async def test_a_word_that_cannot_be_sent_reaches_only_who_asked_for_it(redis: RedisPort, word: Any) -> None:
+    bunch = Together(redis)
+
+    wrong, right = await asyncio.gather(
+        bunch.run(("SET", "a", word)), bunch.run(("INCR", "n")), return_exceptions=True
+    )
+
+    assert isinstance(wrong, DataError)
+    assert right == [1]
+
+
+async def test_replies_are_as_the_client_gives_them(redis: RedisPort) -> None:
+    await redis.hset("h", "field", "ü")
+
+    assert await Together(redis).run(("HGETALL", "h"), ("GET", "none"), ("SET", "f", 1.5), ("GET", "f")) == [
+        {b"field": "ü".encode()}, None, True, b"1.5",
+    ]  # fmt: skip
 
 
 async def test_who_is_carried_hears_of_a_cancelled_carrier_as_of_a_lost_connection(redis: RedisPort) -> None:

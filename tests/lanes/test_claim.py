@@ -6,6 +6,7 @@ from arq.jobs import deserialize_job_raw
 
 from infra import keys
 from infra.redis_port import RedisPort
+from lanes.claim import claim_due
 from lanes.commit import commit, release
 from lanes.keep import keep
 from lanes.outcome import Commit
@@ -27,6 +28,25 @@ async def test_a_held_lane_is_not_given_out_even_if_its_job_is_due(redis: RedisP
     await redis.zadd(QUEUE, {JOB: 0})
 
     assert await take(redis) == []
+
+
+async def test_lanes_that_are_taken_at_once_are_turns_of_their_own(redis: RedisPort) -> None:
+    await send(redis, message(1), message(2, lane="7:43:0"), message(3, lane="7:44:0"))
+
+    claims = await take(redis)
+
+    assert len({claim.turn_id for claim in claims}) == len({claim.token for claim in claims}) == 3
+
+
+async def test_the_bell_stays_rung_while_something_is_due(redis: RedisPort) -> None:
+    await send(redis, message(1), message(2, lane="7:43:0"))
+
+    await claim_due(redis, QUEUE, lease_ms=10_000, wanted=1, prefix="test", per_turn=20)
+    rung = await redis.llen(keys.bell(QUEUE))
+    await take(redis)
+
+    assert rung > 0
+    assert await redis.exists(keys.bell(QUEUE)) == 0
 
 
 async def test_messages_that_wait_together_are_one_turn_in_order(redis: RedisPort) -> None:

@@ -115,6 +115,50 @@ async def test_a_message_that_arrives_while_the_turn_ends_is_never_stranded(redi
     assert ids(await take_one(redis)) == ["7:2"]
 
 
+async def test_what_came_while_its_turns_message_was_forgotten_is_not_lost(redis: RedisPort) -> None:
+    await send(redis, message(1))
+    claim = await take_one(redis)
+    await send(redis, message(2))
+    await redis.lrem(keys.items(JOB), 0, "0:7:1")
+    await redis.hdel(keys.bodies(JOB), "7:1")
+
+    await commit(redis, QUEUE, claim, Commit())
+
+    assert ids(await take_one(redis)) == ["7:2"]
+
+
+async def test_what_stands_behind_a_message_that_is_there_twice_is_not_lost(redis: RedisPort) -> None:
+    await send(redis, message(1))
+    claim = await take_one(redis)
+    await redis.rpush(keys.items(JOB), "0:7:1")  # half a push
+    await send(redis, message(2))
+
+    await commit(redis, QUEUE, claim, Commit())
+
+    assert ids(await take_one(redis)) == ["7:2"]
+
+
+async def test_a_reply_to_the_lane_that_ends_waits_in_it(redis: RedisPort) -> None:
+    await send(redis, message(1))
+    claim = await take_one(redis)
+
+    await commit(redis, QUEUE, claim, Commit(pushes=(message(2), message(3, hold_ms=700))))
+
+    assert await redis.zscore(QUEUE, JOB) is not None
+    assert await redis.lrange(keys.items(JOB), 0, -1) == [b"0:7:2", b"0:7:3"]
+
+
+async def test_replies_to_one_new_lane_wait_there_as_if_they_came_one_by_one(redis: RedisPort) -> None:
+    await send(redis, message(1))
+    claim = await take_one(redis)
+    part, whole = message(2, lane="7:43:0", hold_ms=700), message(3, lane="7:43:0")
+
+    await commit(redis, QUEUE, claim, Commit(pushes=(part, whole)))
+
+    assert await redis.hget(keys.state(part.job_id), "hold_until") is None
+    assert ids(await take_one(redis)) == ["7:2", "7:3"]
+
+
 async def test_what_was_kept_goes_with_the_commit(redis: RedisPort) -> None:
     await send(redis, message(1))
     claim = await take_one(redis)

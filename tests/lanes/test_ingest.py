@@ -5,7 +5,9 @@ from redis.exceptions import OutOfMemoryError
 
 from infra import keys
 from infra.redis_port import RedisPort
+from lanes.commit import commit
 from lanes.ingest import Ingested, ingest
+from lanes.outcome import Commit
 from tests.lanes.conftest import JOB, QUEUE, ids, message, send, take, take_one
 
 
@@ -33,6 +35,27 @@ async def test_a_refed_update_is_not_answered_again_after_its_turn_is_over(redis
 
     assert result == Ingested(taken=3, repeats=2)
     assert ids(await take_one(redis)) == ["7:3"]
+
+
+async def test_a_refed_update_is_not_answered_again_though_nothing_of_its_lane_is_left(
+    redis: RedisPort,
+) -> None:
+    await send(redis, message(1))
+    await commit(redis, QUEUE, await take_one(redis), Commit())
+
+    assert await send(redis, message(1)) == Ingested(taken=1, repeats=1)
+    assert await take(redis) == []
+
+
+async def test_a_message_for_a_lane_at_work_wakes_nobody(redis: RedisPort) -> None:
+    await send(redis, message(1))
+    await take_one(redis)
+    ends = await redis.zscore(QUEUE, JOB)
+
+    await send(redis, message(2))
+
+    assert await redis.llen(keys.bell(QUEUE)) == 0
+    assert await redis.zscore(QUEUE, JOB) == ends
 
 
 async def test_the_offset_is_stored_with_the_batch(redis: RedisPort) -> None:  # C10
@@ -95,13 +118,14 @@ async def test_waiting_for_parts_ends_after_ten_times_the_debounce(redis: RedisP
 
 async def test_every_key_of_a_lane_is_named_as_in_keys_py(redis: RedisPort) -> None:
     await send(redis, message(1))
+    seen = {key.decode() async for key in redis.scan_iter()}
     await take_one(redis)
 
     named = {
         keys.items(JOB), keys.bodies(JOB), keys.state(JOB), keys.lease(JOB), keys.job(JOB), keys.fence(),
         keys.claim_of("7:1"), keys.lanes_of("home:u:42"), QUEUE, keys.bell(QUEUE),
     }  # fmt: skip
-    assert {key.decode() async for key in redis.scan_iter()} == named
+    assert seen | {key.decode() async for key in redis.scan_iter()} == named
 
 
 async def test_an_item_of_nobody_leaves_the_lane_its_owner(redis: RedisPort) -> None:

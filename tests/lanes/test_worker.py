@@ -62,6 +62,36 @@ async def test_lanes_run_side_by_side(redis: RedisPort, script: Script) -> None:
     await serve_until(redis, script, lambda: is_gone(redis))
 
 
+async def test_a_worker_without_a_free_slot_leaves_the_bell_to_others(
+    redis: RedisPort, script: Script
+) -> None:
+    started, go = asyncio.Event(), asyncio.Event()
+
+    async def wait(_: Claim) -> Outcome:
+        started.set()
+        await go.wait()
+        return Done(Commit())
+
+    script.steps["7:1"] = wait
+    await send(redis, message(1))
+    worker = LaneWorker(redis, QUEUE, script, LaneLimits(concurrency=1))
+    async with asyncio.TaskGroup() as group:
+        group.create_task(worker.serve())
+        await started.wait()
+        for number in range(2, 6):
+            await send(redis, message(number, lane=f"7:{number}:0"))
+        rung = await redis.llen(keys.bell(QUEUE))
+        go.set()
+        await until(lambda: _all_seen(script, 5))
+        worker.stop()
+
+    assert rung >= 2  # of five: one as it began, and one that it waited for before it was full
+
+
+async def _all_seen(script: Script, count: int) -> bool:
+    return len(script.seen) == count
+
+
 async def test_a_crash_in_the_handler_is_a_counted_failure_and_in_the_end_buried(
     redis: RedisPort, script: Script
 ) -> None:

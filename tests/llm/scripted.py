@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from heapq import heappop
 from typing import Any
 
 from llm.candidates import Candidate, Service
@@ -115,6 +116,11 @@ class JumpingLoop(asyncio.SelectorEventLoop):
 
     def _run_once(self) -> None:
         inner: Any = self
+        while (
+            inner._scheduled and inner._scheduled[0].cancelled()
+        ):  # or it would jump there and really wait the rest
+            heappop(inner._scheduled)._scheduled = False
+            inner._timer_cancelled_count -= 1
         if not inner._ready and inner._scheduled:
             self._ahead_s += max(0.0, inner._scheduled[0].when() - self.time())
         step: Callable[[], None] = super()._run_once  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]

@@ -5,7 +5,6 @@ from infra.settings import Settings
 from llm.candidates import (
     ANTHROPIC_URL,
     OFFLINE,
-    OPENROUTER_URL,
     Candidate,
     Capabilities,
     anthropic_service,
@@ -13,6 +12,7 @@ from llm.candidates import (
 )
 from llm.errors import NotConfigured
 
+OPENROUTER_URL = "https://openrouter.ai/api"
 SONNET = "claude-sonnet-5-5"
 ROUTED = "anthropic/claude-sonnet-5.5"
 
@@ -49,6 +49,14 @@ def test_a_base_url_needs_no_key() -> None:
 
 def test_with_openrouters_key_alone_the_models_are_openrouters() -> None:
     assert chosen(settings(ROUTED, openrouter="k")) == [("openrouter", OPENROUTER_URL, ROUTED)]
+
+
+def test_openrouter_may_be_at_another_address() -> None:
+    given = Settings(
+        models=(ROUTED,), openrouter_api_key=SecretStr("k"), openrouter_base_url="http://127.0.0.1:9/api/v1/"
+    )
+
+    assert chosen(given) == [("openrouter", "http://127.0.0.1:9/api", ROUTED)]
 
 
 def test_with_both_keys_a_slash_in_the_id_means_openrouter() -> None:

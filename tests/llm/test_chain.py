@@ -1,15 +1,17 @@
 """How the chain walks: pure asyncio on a clock that jumps, so the waits are real and cost nothing."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from infra.settings import Settings
-from llm.chain import MAX_PAUSES, Chain, build_chain
+from llm.chain import Chain, build_chain
 from llm.errors import NoModelAnswered, RequestRejected
 from llm.events import Finished, Stopped, Text
 from llm.failure import Failure
 from llm.request import CallEnded, Completion, Message, Usage
+from llm.walk import MAX_PAUSES
 from tests.llm.scripted import (
     HELLO,
     OVERLOADED,
@@ -34,7 +36,10 @@ def test_the_first_model_answers_and_nobody_else_is_asked() -> None:
     assert (completion.model, completion.asked, completion.ending) == ("a", "a", "complete")
     assert completion.usage == Usage(10, 0, 0, 5)
     assert completion.calls == tuple(it.recorded)
-    assert it.recorded == [CallEnded("call-0", "compatible", "a", "answered", 0, Usage(10, 0, 0, 5))]
+    (ended,) = it.recorded
+    assert replace(ended, took_ms=0) == CallEnded(
+        "call-0", "compatible", "a", "answered", 0, Usage(10, 0, 0, 5)
+    )
 
 
 def test_a_model_that_is_always_overloaded_leads_to_the_next_one() -> None:  # C23
@@ -188,6 +193,16 @@ def test_text_that_still_comes_at_the_deadline_is_given_as_interrupted() -> None
     assert completion.text == "word " * 24
     assert it.outcomes == [("a", "interrupted")]
     assert it.took_s == pytest.approx(120, abs=0.1)
+
+
+def test_with_less_than_a_second_left_nobody_else_is_asked() -> None:
+    slow = (*(step for _ in range(12) for step in (Text("word "), 9.95)), OVERLOADED)
+    it = asking([slow], [says("no")])
+
+    with pytest.raises(NoModelAnswered):
+        jumping(it.ask(deadline_s=120))
+
+    assert it.outcomes == [("a", "overloaded")]
 
 
 def test_everything_down_and_silent_still_ends_at_the_deadline() -> None:

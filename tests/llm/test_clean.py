@@ -2,7 +2,7 @@ import pytest
 
 from infra.clean import clean
 from llm.clean import BLANK, clean_messages
-from llm.request import Message
+from llm.request import Message, ToolResult, ToolUse
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,41 @@ def test_a_beginning_for_the_model_does_not_end_in_white_space() -> None:
 
 def test_no_messages_stay_no_messages() -> None:
     assert clean_messages(()) == ()
+
+
+LOOK = ToolUse("1", "look", "{}")
+FOUND = ToolResult("1", "it\0")
+
+
+def test_a_tool_call_keeps_its_result_and_neither_needs_a_text() -> None:
+    messages = (Message("user", "a"), Message("assistant", uses=(LOOK,)), Message("user", results=(FOUND,)))
+
+    assert clean_messages(messages) == (*messages[:2], Message("user", results=(ToolResult("1", "it"),)))
+
+
+def test_a_call_without_its_result_and_a_result_without_its_call_are_left_out() -> None:  # C26
+    orphaned = (
+        Message("user", "a", results=(FOUND,)),
+        Message("assistant", "b", uses=(LOOK,)),
+        Message("user", "c"),
+    )
+    last = (Message("user", "a"), Message("assistant", uses=(LOOK,)))
+
+    assert clean_messages(orphaned) == (Message("user", "a"), Message("assistant", "b"), Message("user", "c"))
+    assert clean_messages(last) == (Message("user", "a"), Message("assistant", BLANK))
+
+
+def test_messages_that_are_joined_keep_all_their_calls_and_results() -> None:
+    other, its = ToolUse("2", "look", "{}"), ToolResult("2", "")
+    messages = (
+        Message("user", "a"),
+        Message("assistant", "b", uses=(LOOK,)),
+        Message("assistant", uses=(other,)),
+        Message("user", results=(ToolResult("1", "it"),)),
+        Message("user", "c", results=(its,)),
+    )
+
+    assert clean_messages(messages)[1:] == (
+        Message("assistant", "b", uses=(LOOK, other)),
+        Message("user", "c", results=(ToolResult("1", "it"), its)),
+    )

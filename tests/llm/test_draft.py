@@ -53,6 +53,13 @@ def test_blank_text_is_a_failure_whatever_the_stop_reason(reason: str) -> None:
     assert verdict.kind == "empty"
 
 
+def test_a_context_window_that_was_full_before_any_text_means_too_long() -> None:
+    verdict = verdict_on(draft_of(Working(), Stopped("model_context_window_exceeded")), None)
+
+    assert isinstance(verdict, Failure)
+    assert verdict.kind == "too_long"
+
+
 def test_text_that_was_still_coming_at_the_deadline_is_kept() -> None:
     assert verdict_on(draft_of(Text("so far")), LATE) == Ended("interrupted")
     assert verdict_on(draft_of(Working()), LATE) == LATE

@@ -1,6 +1,6 @@
 import pytest
 
-from llm.failure import FailureKind, kind_of, retry_after_s
+from llm.failure import FailureKind, kind_of, limit_tokens_in, retry_after_s
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,6 @@ def test_a_429_that_means_no_money_is_not_mistaken_for_too_many_requests(code: s
 @pytest.mark.parametrize(
     ("message", "kind"),
     [
-        ("prompt is too long: 210000 tokens > 200000 maximum", "too_long"),
-        ("This model's maximum context length is 8192 tokens", "too_long"),
         ("Your credit balance is too low to access the API", "unpaid"),
         ("anthropic/claud is not a valid model ID", "unknown_model"),
         ("messages: roles must alternate", "rejected"),
@@ -65,6 +63,57 @@ def test_a_429_that_means_no_money_is_not_mistaken_for_too_many_requests(code: s
 def test_a_400_that_means_something_else_is_known_by_its_wording(message: str, kind: FailureKind) -> None:
     assert kind_of(400, "invalid_request_error", message=message) == kind
     assert kind_of(400, message=message) == kind
+
+
+# Wordings: Anthropic (two), Bedrock, llama.cpp (three), vLLM (three), Ollama, LM Studio, OpenRouter, OpenAI, xAI, Google
+TOO_LONG = [
+    ("prompt is too long: 210000 tokens > 200000 maximum", 200_000),
+    (
+        "input length and `max_tokens` exceed context limit: 198000 + 8192 > 200000, decrease input length or "
+        "`max_tokens` and try again",
+        200_000,
+    ),
+    ("Input is too long for requested model.", None),
+    ("the request exceeds the available context size, try increasing it", None),
+    (
+        "the request exceeds the available context size. try increasing the context size or enable context shift",
+        None,
+    ),
+    ("request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it", 4096),
+    (
+        "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens in the messages, "
+        "Please reduce the length of the messages.",
+        8192,
+    ),
+    ("The decoder prompt (length 9000) is longer than the maximum model length of 8192.", 8192),
+    ("You passed 8193 input tokens. However, the model's context length is only 8192 tokens", 8192),
+    ("input length exceeds the context length", None),
+    ("the number of tokens to keep from the initial prompt is greater than the context length", None),
+    (
+        "This endpoint's maximum context length is 163840 tokens. However, you requested about 200000 tokens",
+        163_840,
+    ),
+    ("Your input exceeds the context window of this model", None),
+    ("This model's maximum prompt length is 131072 but the request contains 537812 tokens", 131_072),
+    ("The input token count (1196265) exceeds the maximum number of tokens allowed (1048575)", 1_048_575),
+]
+
+
+@pytest.mark.parametrize(("message", "limit"), TOO_LONG)
+@pytest.mark.parametrize(
+    ("status", "error_type"),
+    [(400, "invalid_request_error"), (400, ""), (400, "BadRequestError"), (422, ""), (500, "api_error")],
+)
+def test_every_wording_of_too_long_is_known_and_its_limit_read(
+    status: int, error_type: str, message: str, limit: int | None
+) -> None:
+    assert kind_of(status, error_type, message=message) == "too_long"
+    assert limit_tokens_in(message) == limit
+
+
+@pytest.mark.parametrize("status", [400, 500])
+def test_llama_cpp_has_a_type_of_its_own_for_too_long(status: int) -> None:
+    assert kind_of(status, "exceed_context_size_error") == "too_long"
 
 
 @pytest.mark.parametrize(

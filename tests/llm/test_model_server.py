@@ -7,7 +7,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.fakes.model_server import echo, fault_of, pieces
+from tests.fakes.model_rules import fault_of
+from tests.fakes.model_server import echo, pieces
 
 HI: dict[str, Any] = {
     "model": "m",
@@ -16,6 +17,20 @@ HI: dict[str, Any] = {
     "messages": [{"role": "user", "content": "Hi"}],
 }
 SO_FAR = {"role": "assistant", "content": "so far "}
+MARKED = {"type": "text", "text": "Hi", "cache_control": {"type": "ephemeral"}}
+THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "c2lnbmVk"}
+CALLED: dict[str, Any] = {
+    "role": "assistant",
+    "content": [{"type": "tool_use", "id": "1", "name": "look", "input": {}}],
+}
+FOUND: dict[str, Any] = {
+    "role": "user",
+    "content": [{"type": "tool_result", "tool_use_id": "1", "content": "it"}],
+}
+
+
+def holding(*blocks: dict[str, Any]) -> dict[str, Any]:
+    return HI | {"messages": [{"role": "user", "content": list(blocks)}]}
 
 
 REQUESTS: list[tuple[dict[str, Any], str]] = [
@@ -29,6 +44,16 @@ REQUESTS: list[tuple[dict[str, Any], str]] = [
     (HI | {"system": ""}, "non-whitespace"),
     (HI | {"messages": [*HI["messages"], SO_FAR]}, "trailing whitespace"),
     (HI | {"temperature": 0.5}, "Extra inputs"),
+    (HI | {"messages": HI["messages"] * 2}, "alternate"),
+    (HI | {"output_config": {"effort": "low"}}, ""),
+    (HI | {"output_config": {"effort": "vast"}}, "effort"),
+    (holding(*[MARKED] * 4), ""),
+    (holding(*[MARKED] * 5), "cache_control"),
+    (holding(MARKED | {"cache_control": {"type": "for ever"}}), "unknown"),
+    (holding(THOUGHT), "unknown"),
+    (HI | {"messages": [*HI["messages"], CALLED, FOUND]}, ""),
+    (HI | {"messages": [*HI["messages"], CALLED, *HI["messages"]]}, "paired"),
+    (HI | {"messages": [FOUND]}, "paired"),
 ]
 
 

@@ -74,6 +74,13 @@ def test_a_service_that_forbids_retries_is_not_tried_again() -> None:
     assert step(Failure("server_error", retry_same=False)) == Next()
 
 
+def test_a_model_whose_breaker_is_open_is_called_once() -> None:
+    overloaded = Failure("overloaded")
+
+    assert next_step(overloaded, tries=1, left_s=100, followers=1, chance=0.0, once=True) == Next()
+    assert next_step(overloaded, tries=1, left_s=100, followers=0, chance=0.0, once=True) == GiveUp()
+
+
 def test_without_time_nobody_is_asked_any_more() -> None:
     assert step(Failure("overloaded"), left_s=0.9) == GiveUp()
     assert step(Failure("unauthorized"), left_s=0.9) == GiveUp()

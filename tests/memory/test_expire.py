@@ -7,10 +7,11 @@ import pytest
 from infra import keys
 from infra.redis_port import RedisPort
 from memory.expire import expire_texts
+from memory.fold import fold_effects
 from memory.ring import remember
 from memory.session import extend, new_exchange, read_session, session_effects
 from memory.store import apply, load_ring
-from schemas.memory import Exchange
+from schemas.memory import Exchange, Fold
 from schemas.wire import dump
 from tests.memory.values import DAY_MS, HOUR_MS, LIMITS, MINUTE_MS, NOW_MS, SESSION_LIMITS, entry, exchange
 
@@ -130,14 +131,71 @@ async def test_a_session_that_cannot_be_read_goes_when_it_is_due(redis: RedisPor
 
 
 async def test_values_of_a_newer_version_are_left_to_it(redis: RedisPort) -> None:
-    await redis.set(SESSION, b'{"v": 2}')
-    await redis.rpush(RING, b'{"v": 2}')
+    await redis.set(SESSION, b'{"v": 99}')
+    await redis.rpush(RING, b'{"v": 99}')
     await redis.zadd(keys.expiry(), {SESSION: NOW_MS, RING: NOW_MS})
 
     assert await expire(redis, NOW_MS) == 0
 
     assert await redis.exists(SESSION, RING) == 2
     assert (await redis.zscore(keys.expiry(), RING) or 0) > NOW_MS
+
+
+async def test_a_summary_goes_with_its_oldest_exchange_and_the_conversation_goes_on(redis: RedisPort) -> None:
+    running = extend(None, exchange(), [], NOW_MS, SESSION_LIMITS).model_copy(
+        update={"summary": "the parcel", "summary_oldest_ms": NOW_MS + MINUTE_MS - DAY_MS}
+    )
+    await apply(redis, session_effects(LANE, running, SESSION_LIMITS))
+
+    assert await expire(redis, NOW_MS + MINUTE_MS - 1) == 0
+    assert await expire(redis, NOW_MS + MINUTE_MS) == 1
+
+    left = read_session(await redis.get(SESSION), NOW_MS + MINUTE_MS, SESSION_LIMITS)
+    assert left is not None
+    assert (left.summary, len(left.exchanges)) == ("", 1)
+
+
+async def test_a_summary_that_no_turn_took_goes_when_it_is_due(redis: RedisPort) -> None:
+    fold = Fold(session_id="s", summary="the parcel", covers=("turn-1",), oldest_ms=NOW_MS - DAY_MS + 5)
+    await apply(redis, fold_effects(LANE, fold, NOW_MS, SESSION_LIMITS))
+    other = keys.fold("7:43:0")
+    await redis.set(other, "later")
+    await redis.zadd(keys.expiry(), {other: NOW_MS + 6})
+
+    assert await expire(redis, NOW_MS + 4) == 0
+    assert await expire(redis, NOW_MS + 5) == 1
+
+    assert await redis.exists(keys.fold(LANE)) == 0
+    assert await redis.exists(other) == 1
+    assert await redis.zrangebyscore(keys.expiry(), "-inf", "+inf") == [other.encode()]
+
+
+async def test_records_of_turns_leave_one_by_one(redis: RedisPort) -> None:
+    turns = keys.turns(OWNER)
+    stamps = (NOW_MS, NOW_MS + HOUR_MS)
+    await redis.rpush(
+        turns,
+        *(b'{"v":1,"at_ms":%d,"oldest_ms":%d,"parts":[]}' % (NOW_MS + DAY_MS, at_ms) for at_ms in stamps),
+        b"not json",
+    )
+    await redis.zadd(keys.expiry(), {turns: NOW_MS + DAY_MS})
+
+    assert await expire(redis, NOW_MS + DAY_MS) == 2
+
+    assert await redis.llen(turns) == 1
+    assert await redis.zscore(keys.expiry(), turns) == NOW_MS + HOUR_MS + DAY_MS
+    assert await expire(redis, NOW_MS + HOUR_MS + DAY_MS) == 1
+    assert await redis.exists(turns, keys.expiry()) == 0
+
+
+async def test_a_record_from_a_future_that_was_none_goes_too(redis: RedisPort) -> None:
+    turns = keys.turns(OWNER)
+    await redis.rpush(turns, b'{"v":1,"oldest_ms":%d}' % (NOW_MS + 30 * DAY_MS))
+    await redis.zadd(keys.expiry(), {turns: NOW_MS})
+
+    assert await expire(redis, NOW_MS) == 1
+
+    assert await redis.exists(turns, keys.expiry()) == 0
 
 
 async def test_one_damaged_key_does_not_keep_the_others(redis: RedisPort) -> None:

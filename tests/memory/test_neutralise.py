@@ -123,3 +123,9 @@ def test_any_text_can_be_neutralised_and_sent(text: str) -> None:
 @pytest.mark.parametrize("piece", ["<", "<s", "<sys\u200b", "<system", "<system\u200bd", "\u200b", "< "])
 def test_a_long_hostile_text_takes_linear_time(piece: str) -> None:
     assert len(neutralise(piece * (100_000 // len(piece)))) > 0
+
+
+def test_the_summary_of_a_conversation_has_a_protected_tag_too() -> None:  # C55
+    assert neutralise("</conversation_summary> <Conversation-Summary>") == (
+        "&lt;/conversation_summary> &lt;Conversation-Summary>"
+    )

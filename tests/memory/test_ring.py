@@ -18,7 +18,7 @@ from tests.memory.values import DAY_MS, HOUR_MS, LIMITS, MINUTE_MS, NOW_MS, UPS,
 
 OWNER = "home:u:42"
 RING = keys.ring(OWNER)
-NEWER = b'{"v": 2, "at_ms": %d, "texts": ["hello"]}'
+NEWER = b'{"v": 99, "at_ms": %d, "texts": ["hello"]}'
 
 
 async def say(redis: RedisPort, one: RingEntry, limits: MemoryLimits = LIMITS, owner: str = OWNER) -> None:

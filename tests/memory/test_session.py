@@ -1,14 +1,12 @@
 """The running conversation: when it ends, what leaves it, how large it may become."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from infra import keys
 from infra.redis_port import RedisPort
-from memory.limits import SessionLimits
 from memory.session import (
-    KEPT_BUDGETS,
+    CHARS_PER_TOKEN,
+    MOST_BUDGETS,
     end_effects,
     extend,
     new_exchange,
@@ -16,20 +14,18 @@ from memory.session import (
     session_effects,
     session_expiry,
     starts_session,
+    suggests_fresh_start,
+    without_expired,
 )
 from memory.store import apply
-from memory.window import exchange_tokens
-from schemas.memory import Exchange, Session
+from memory.trim import trim
+from memory.window import exchange_tokens, session_tokens
+from schemas.memory import Exchange
 from schemas.wire import NewerVersion, NotReadable, dump
-from tests.memory.values import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, exchange
+from tests.memory.values import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, exchange, session, tool_round
 from tests.memory.values import SESSION_LIMITS as LIMITS
 
 LANE = "7:42:0"
-
-
-def session(*exchanges: Exchange, last_ms: int | None = None) -> Session:
-    end_ms = exchanges[-1].at_ms if last_ms is None else last_ms
-    return Session(id="turn-1", started_ms=exchanges[0].at_ms, last_ms=end_ms, exchanges=exchanges)
 
 
 def with_block(number: int, *, at_ms: int, block_oldest_ms: int) -> Exchange:
@@ -53,7 +49,7 @@ def test_a_session_that_cannot_be_read_is_said_to_be_so() -> None:
     with pytest.raises(NotReadable):
         read_session(b"not json", NOW_MS, LIMITS)
     with pytest.raises(NewerVersion):
-        read_session(b'{"v": 2}', NOW_MS, LIMITS)
+        read_session(b'{"v": 99}', NOW_MS, LIMITS)
 
 
 def test_exchanges_older_than_a_day_leave_a_conversation_that_never_paused() -> None:
@@ -103,31 +99,95 @@ def test_a_session_begins_with_its_first_exchange_and_grows() -> None:
     assert second.seen == ("a", "b")
 
 
+def test_every_exchange_counts_also_those_that_were_dropped() -> None:
+    running = None
+    for number in range(25):
+        kept = running and trim(running, 100, folds=False).session
+        running = extend(kept, exchange(number), [], NOW_MS, LIMITS)
+
+    assert running is not None
+    assert running.total == 25
+    assert len(running.exchanges) == 3
+
+
+def test_the_kind_of_model_stays_with_the_conversation() -> None:
+    running = extend(None, exchange(1), [], NOW_MS, LIMITS).model_copy(update={"tier": "strong"})
+
+    assert extend(running, exchange(2), [], NOW_MS, LIMITS).tier == "strong"
+
+
+def test_a_session_of_the_first_version_goes_on() -> None:
+    stored = (
+        b'{"v":1,"id":"t1","started_ms":1,"last_ms":%d,"seen":["a"],"exchanges":[{"v":1,"id":"t1","at_ms":%d,'
+        b'"user":"Where is it?","reply":"On its way.","block":"","block_oldest_ms":0}]}' % (NOW_MS, NOW_MS)
+    )
+
+    read = read_session(stored, NOW_MS, LIMITS)
+    extended = extend(read, exchange(2), [], NOW_MS, LIMITS)
+
+    assert (extended.v, extended.id, extended.total) == (2, "t1", 2)
+    assert all(one.tokens == exchange_tokens(one) > 0 for one in extended.exchanges)
+    assert session_tokens(extended) == sum(one.tokens for one in extended.exchanges)
+
+
+@pytest.mark.parametrize(
+    ("total", "suggests"), [(0, False), (1, False), (19, False), (20, True), (21, False), (40, True)]
+)
+def test_a_fresh_start_is_suggested_at_every_twentieth_exchange(total: int, suggests: bool) -> None:
+    running = session(exchange()).model_copy(update={"total": total})
+
+    assert suggests_fresh_start(running, 20) is suggests
+
+
 def test_what_is_stored_is_bounded_whatever_is_said() -> None:
     running = None
     for number in range(4):
+        kept = running and trim(running, LIMITS.budget_tokens, folds=True).session
         running = extend(
-            running, exchange(number, user="x y " * 25_000, reply="z" * 100_000), [], NOW_MS, LIMITS
+            kept, exchange(number, user="x y " * 25_000, reply="z" * 100_000), [], NOW_MS, LIMITS
         )
 
     assert running is not None
-    assert [one.id for one in running.exchanges] == ["turn-2", "turn-3"]
-    assert len(dump(running)) < 200_000
+    assert [one.id for one in running.exchanges] == ["turn-1", "turn-2", "turn-3"]
+    assert running.leaving == ()
+    most_chars = MOST_BUDGETS * LIMITS.budget_tokens * CHARS_PER_TOKEN
+    assert all(max(len(one.user), len(one.reply)) <= most_chars for one in running.exchanges)
 
 
-@settings(max_examples=40)
-@given(st.lists(st.integers(0, 400), min_size=1, max_size=40))
-def test_at_most_what_two_budgets_could_use_is_kept_and_always_the_last_two(words: list[int]) -> None:
-    limits = SessionLimits(budget_tokens=500)
-    running = None
-    for number, count in enumerate(words):
-        running = extend(running, exchange(number, user="ab " * count, reply="cd"), [], NOW_MS, limits)
+def test_results_of_tools_are_bounded_together() -> None:
+    rounds = [tool_round(number, result="row 1\n" * 20_000) for number in range(12)]
 
-    assert running is not None
-    kept = running.exchanges
-    assert [one.id for one in kept] == [f"turn-{n}" for n in range(len(words) - len(kept), len(words))]
-    assert len(kept) >= min(2, len(words))
-    assert len(kept) <= 2 or sum(exchange_tokens(one) for one in kept) <= KEPT_BUDGETS * 500
+    running = extend(None, new_exchange("turn-1", NOW_MS, "q", "a", rounds=rounds), [], NOW_MS, LIMITS)
+
+    kept = running.exchanges[0]
+    assert len(kept.rounds) == 12
+    assert session_tokens(running) == kept.tokens <= MOST_BUDGETS * LIMITS.budget_tokens * 1.1
+
+
+def test_the_summary_and_what_waits_for_it_leave_with_the_oldest_thing_they_hold() -> None:
+    stored = session(exchange(3)).model_copy(
+        update={
+            "summary": "They moved.", "summary_oldest_ms": NOW_MS - DAY_MS + 2,
+            "leaving": (exchange(1, at_ms=NOW_MS - DAY_MS + 1), exchange(2, at_ms=NOW_MS)),
+        }
+    )  # fmt: skip
+
+    assert session_expiry(stored, LIMITS) == NOW_MS + 1
+    without_one = without_expired(stored, NOW_MS + 1, LIMITS)
+    assert [one.id for one in without_one.leaving] == ["turn-2"]
+    assert session_expiry(without_one, LIMITS) == NOW_MS + 2
+    without_both = without_expired(without_one, NOW_MS + 2, LIMITS)
+    assert (without_both.summary, without_both.summary_oldest_ms) == ("", 0)
+    assert without_expired(without_both, NOW_MS + 3, LIMITS) is without_both
+
+
+def test_an_exchange_that_lost_its_block_is_counted_anew() -> None:
+    stored = session(with_block(1, at_ms=NOW_MS, block_oldest_ms=NOW_MS - DAY_MS))
+
+    (left,) = without_expired(stored, NOW_MS, LIMITS).exchanges
+
+    assert 0 < left.tokens < stored.exchanges[0].tokens
+    assert left.tokens == exchange_tokens(left.model_copy(update={"tokens": 0}))
 
 
 async def test_a_stored_session_lives_as_long_as_it_can_go_on(redis: RedisPort) -> None:
@@ -143,10 +203,12 @@ async def test_a_stored_session_lives_as_long_as_it_can_go_on(redis: RedisPort) 
 
 async def test_the_end_of_a_session_leaves_nothing_of_it(redis: RedisPort) -> None:  # C34
     await apply(redis, session_effects(LANE, extend(None, exchange(), [], NOW_MS, LIMITS), LIMITS))
+    await redis.set(keys.fold(LANE), "summary")
+    await redis.zadd(keys.expiry(), {keys.fold(LANE): NOW_MS})
 
     await apply(redis, end_effects(LANE))
 
-    assert await redis.exists(keys.session(LANE), keys.expiry()) == 0
+    assert await redis.exists(keys.session(LANE), keys.fold(LANE), keys.expiry()) == 0
 
 
 def test_a_session_is_due_when_the_first_of_its_texts_is() -> None:

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 from memory.entry import make_entry
 from memory.limits import MemoryLimits, SessionLimits
 from memory.session import new_exchange
-from schemas.memory import Exchange, RingEntry
+from schemas.memory import Exchange, RingEntry, Session, ToolCall, ToolRound
 
 LIMITS = MemoryLimits()
 SESSION_LIMITS = SessionLimits()
@@ -30,3 +30,14 @@ def entry(
     return make_entry(
         exchange(number, user=user, reply=reply, at_ms=at_ms), LIMITS, session_name="telegram_42", lane=lane
     )
+
+
+def session(*exchanges: Exchange, last_ms: int | None = None) -> Session:
+    """A conversation of these, at least one."""
+    end_ms = exchanges[-1].at_ms if last_ms is None else last_ms
+    return Session(id="turn-1", started_ms=exchanges[0].at_ms, last_ms=end_ms, exchanges=exchanges)
+
+
+def tool_round(number: int = 1, *, result: str = "sunny") -> ToolRound:
+    call = ToolCall(id=f"call-{number}", name="look", arguments=f'{{"day": {number}}}')
+    return ToolRound(calls=(call,), results=(result,))

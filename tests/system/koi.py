@@ -3,15 +3,19 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import orjson
 from redis.exceptions import RedisError
 
 from bench.stack import Process, Stack
 from infra import keys
 from infra.redis_port import RedisPort
+from schemas.call import CallRecord
+from schemas.turn import TurnRecord
+from schemas.wire import load
 from tests.fakes.model_server import Asked, ModelServer
 from tests.fakes.telegram import FakeTelegram
 
@@ -80,6 +84,33 @@ async def end(*processes: Process) -> list[int]:
     return [process.wait() for process in processes]
 
 
+def at(shift_s: float, *processes: Process) -> None:
+    """From their next start on these have a clock that is so far ahead."""
+    for process in processes:
+        process.environment["KOI_CLOCK_OFFSET"] = f"{shift_s:.3f}"
+
+
+async def printed(stack: Stack, *words: str, fails: bool = False) -> str:
+    """What a koi command for people prints."""
+    process = stack.koi(f"command-{len(stack.processes)}", *words, KOI_LOG="info")
+    process.start()
+    code = await asyncio.to_thread(process.wait)
+    said = process.log.read_text("utf-8")
+    assert bool(code) == fails, said
+    return said
+
+
+async def explained(stack: Stack, turn: str) -> TurnRecord:
+    """`koi explain TURN --json`."""
+    return load(TurnRecord, (await printed(stack, "explain", turn, "--json")).encode())
+
+
+async def calls_of(redis: RedisPort, user_id: int) -> list[CallRecord]:
+    """All calls of models that were recorded for a person, oldest first."""
+    records = [load(CallRecord, fields[b"record"]) for _, fields in await redis.xrange(keys.calls())]
+    return [record for record in records if record.user_id == str(user_id)]
+
+
 def logs(stack: Stack) -> str:
     """All that the koi processes wrote, stdout and stderr."""
     files = (process.log for process in stack.processes if Path(process.command[0]).name == "koi")
@@ -106,6 +137,8 @@ class Heard:
     reply: str
     requests: tuple[Asked, ...]
     """What models were asked for it."""
+    buttons: dict[str, str] = field(default_factory=dict[str, str])
+    """Under the reply: text → command."""
 
     @property
     def messages(self) -> list[dict[str, Any]]:
@@ -128,5 +161,23 @@ class Talk:
         update: dict[str, Any] = {"message": self.telegram.message(bot_id, user_id, text, **more)}
         for _ in range(times):
             self.telegram.feed(bot_id, update)
-        await until(lambda: len(self.telegram.texts(chat_id)) > before, what=f"an answer to {text!r}")
-        return Heard(update, self.telegram.texts(chat_id)[before], tuple(self.model.requests[asked:]))
+        return await self._heard(update, chat_id, before, asked)
+
+    async def tap(self, bot_id: str, user_id: int, command: str, **more: Any) -> Heard:
+        """A tap on a button, in private; wait for the answer. more: see FakeTelegram.tap."""
+        before, asked = len(self.telegram.texts(user_id)), len(self.model.requests)
+        self.telegram.tap(bot_id, user_id, command, **more)
+        return await self._heard({}, user_id, before, asked)
+
+    async def _heard(self, update: dict[str, Any], chat_id: int, before: int, asked: int) -> Heard:
+        """What comes after so many messages in the chat and so many requests."""
+        await until(lambda: len(self.telegram.texts(chat_id)) > before, what=f"an answer in chat {chat_id}")
+        message = self.telegram.sent(chat_id)[before]
+        return Heard(update, message["text"], tuple(self.model.requests[asked:]), buttons_of(message))
+
+
+def buttons_of(message: dict[str, Any]) -> dict[str, str]:
+    """Text on each button → the command that it sends."""
+    markup = message.get("reply_markup") or "{}"
+    rows = (orjson.loads(markup) if isinstance(markup, str) else markup).get("inline_keyboard", [])
+    return {button["text"]: button["callback_data"] for row in rows for button in row}

@@ -15,12 +15,14 @@ from lanes.claim import Claim, claim_due
 from lanes.commit import Committed, commit, release
 from lanes.ingest import ingest
 from lanes.outcome import Commit, Done, HandBack, Outcome
-from llm.chain import OnCall
+from llm.call import BeforeCall, OnCall
 from llm.request import CallEnded, Completion, ModelRequest, Usage
+from llm.routing import Models
 from memory.limits import MemoryLimits, SessionLimits
 from schemas.inbound import InboundMessage
 from schemas.reply import Reply
 from schemas.wire import dump, load
+from workers.purse import Purse
 from workers.records import Recorder
 from workers.services import Brain, Services
 from workers.turn import TurnHandler
@@ -51,7 +53,14 @@ class ScriptedChain:
     before: Callable[[], Any] | None = None
     """Awaited before each answer: what happens while the model thinks."""
 
-    async def complete(self, request: ModelRequest, *, deadline_at: float, on_call: OnCall) -> Completion:
+    async def complete(
+        self,
+        request: ModelRequest,
+        *,
+        deadline_at: float,
+        on_call: OnCall,
+        before_call: BeforeCall | None = None,
+    ) -> Completion:
         assert deadline_at > 0
         self.requests.append(request)
         if self.before:
@@ -167,7 +176,8 @@ def open_house(redis: RedisPort, script: Sequence[str | Completion | Exception] 
 
     services = Services(
         redis=redis, clock=clock, people=PeopleCache(redis, Settings(telegram_owner="1"), clock),
-        recorder=Recorder(redis, clock), brain=Brain(chain), memory=MemoryLimits(), session=SessionLimits(),
+        recorder=Recorder(redis, clock), purse=Purse(redis, clock, BERLIN, {}),
+        brain=Brain(chain, Models(("sonnet",))), memory=MemoryLimits(), session=SessionLimits(),
         zone=BERLIN, language="en",
     )  # fmt: skip
     house = House(redis, services, chain)

@@ -1,5 +1,6 @@
 """Alerts: the owner hears of each cause once an hour, and of none is lost."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -11,8 +12,9 @@ from llm.errors import NoModelAnswered
 from schemas.dead import DeadLetter
 from schemas.person import Person
 from schemas.wire import dump
-from tests.workers.stage import House, call, completion
-from workers.alerts import FellBack, NobodyAnswered, tell_owner
+from tests.workers.stage import BERLIN, House, call, completion
+from workers.alert_text import Alert, BrokenMemory, FellBack, GivenUp, NobodyAnswered, Recovered, alert_text
+from workers.alerts import tell_owner
 from workers.outgoing import Place
 from workers.upkeep import tell_of_dead
 
@@ -45,13 +47,23 @@ async def test_the_same_cause_is_told_once_an_hour(house: House) -> None:
     assert 3_590_000 < await house.redis.pttl(keys.once("alert:fell_back:sonnet:overloaded")) <= 3_600_000
 
 
-async def test_an_alert_whose_mark_was_not_set_is_not_sent_twice(house: House) -> None:
-    await tell_owner(house.services, NobodyAnswered("sonnet: overloaded"), PLACE)
-    await house.redis.delete(keys.once("alert:nobody_answered"))  # died between the two steps
+async def test_two_workers_that_see_the_same_tell_once(house: House) -> None:
+    alert = NobodyAnswered("sonnet: overloaded")
 
-    await tell_owner(house.services, NobodyAnswered("sonnet: overloaded"), PLACE)
+    await asyncio.gather(*(tell_owner(house.services, alert, PLACE) for _ in range(8)))
 
     assert await alerts(house) == ["⚠ No model answers. sonnet: overloaded"]
+
+
+async def test_an_alert_that_redis_did_not_take_is_told_next_time(house: House) -> None:
+    await house.redis.config_set("maxmemory", "1")
+    await tell_owner(house.services, NobodyAnswered("x"), PLACE)
+    await house.redis.config_set("maxmemory", "0")
+    assert await alerts(house) == []
+
+    await tell_owner(house.services, NobodyAnswered("x"), PLACE)
+
+    assert await alerts(house) == ["⚠ No model answers. x"]
 
 
 async def test_all_models_failed_is_told(house: House) -> None:
@@ -70,14 +82,16 @@ async def test_the_owner_is_told_in_their_language_by_the_bot_that_knows_them(ho
 
     await tell_owner(services, FellBack("sonnet", "timeout", house.now_ms, "haiku"), PLACE)
 
-    assert await alerts(house, "9:5:0") == ["⚠ sonnet: timeout seit 05.04. 14:23. Jetzt antwortet haiku."]
+    assert await alerts(house, "9:5:0") == [
+        "⚠ sonnet: keine rechtzeitige Antwort seit 05.04. 14:23. Jetzt antwortet haiku."
+    ]
 
 
 @pytest.mark.parametrize("place", [Place("local", "local:jo"), Place("local-b", "local:jo")])
 async def test_a_terminal_is_nobody_to_alert(house: House, place: Place) -> None:
     await tell_owner(house.services, NobodyAnswered("x"), place)
 
-    assert await house.redis.exists(keys.once("alert:nobody_answered")) == 0
+    assert await house.redis.exists(keys.once(f"alert:{NobodyAnswered('x').cause}")) == 0
 
 
 async def test_without_an_owner_nobody_is_told(house: House) -> None:
@@ -131,3 +145,19 @@ async def test_of_a_dead_reply_the_bot_tells_not_the_worker(house: House) -> Non
     await tell_of_dead(house.services)
 
     assert await alerts(house) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "german"),
+    [
+        (FellBack("a", "rate_limited", 0, "b"), "⚠ a: zu viele Anfragen seit 01.01. 01:00. Jetzt antwortet b."),
+        (FellBack("a", "odd", 0, "b"), "⚠ a: odd seit 01.01. 01:00. Jetzt antwortet b."),
+        (NobodyAnswered("a: x"), "⚠ Kein Modell antwortet. a: x"),
+        (GivenUp(1, "x"), "⚠ 1 Nachricht konnte nicht bearbeitet werden und ist aufgehoben: x\n`koi dead list` zeigt sie."),
+        (BrokenMemory(2), "⚠ 2 gespeicherte Stücke eines Gesprächs waren nicht lesbar und sind beiseitegelegt; der Rest geht."),
+        (Recovered("a", "overloaded", 0, "b", 60_000), "✓ a antwortet wieder, seit 01.01. 01:01; ausgefallen war es seit 01.01. 01:00 (überlastet); inzwischen hat b geantwortet."),
+        (Recovered("a", "overloaded", 0, "", 60_000), "✓ a antwortet wieder, seit 01.01. 01:01; ausgefallen war es seit 01.01. 01:00 (überlastet); inzwischen hat niemand geantwortet."),
+    ],
+)  # fmt: skip
+def test_every_alert_is_said_in_german(said: Alert | Recovered, german: str) -> None:
+    assert alert_text(said, "de", BERLIN) == german

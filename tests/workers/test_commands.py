@@ -3,8 +3,10 @@
 import pytest
 
 from infra import keys
+from infra.forget import forget_command, handle_of
 from infra.people import save_person
 from schemas.person import Person
+from schemas.reply import Button
 from tests.workers.stage import House, call, completion
 
 HELLO_DE = """\
@@ -143,8 +145,13 @@ async def test_why_tells_the_model_the_tokens_and_what_was_remembered(house: Hou
     await house.say("Und ein Straußenei?")
 
     assert await house.say("/why") == (
-        "Meine letzte Antwort, 05.04. 15:13:\nModell: sonnet\nTokens: 90 gelesen, 10 geschrieben\n"
-        "Außer deiner Nachricht hatte ich vor mir:\n• 05.04. 14:23 Wie lange kocht ein Ei?"
+        "Meine letzte Antwort, 05.04. 15:13:\nModell: sonnet\nTokens: 90 gelesen, 10 geschrieben\nKosten: unbekannt\n"
+        "Außer deiner Nachricht hatte ich vor mir:\n• 05.04. 14:23 Wie lange kocht ein Ei?\n"
+        f"Mehr: koi explain {handle_of('test:2')[:8]}"
+    )
+    (row,) = (await house.replies())[-1].buttons
+    assert row == (
+        Button(text="Vergessen: 05.04. 14:23 Wie lange kocht ein Ei?", command=forget_command("test:1")),
     )
 
 

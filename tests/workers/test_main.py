@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from infra import health, keys
 from infra.clock import Clock
@@ -110,8 +111,9 @@ def test_a_bot_has_a_chain_of_its_own_only_if_it_names_models(tmp_path: Path) ->
     persona.write_text("You are a pirate.", "utf-8")
     settings = Settings(
         models=("offline",),
+        openrouter_api_key=SecretStr("key"),
         bots=(
-            BotSettings(name="a", models=("offline",)),
+            BotSettings(name="a", models=("some/model",)),
             BotSettings(name="b", persona=str(persona)),
             BotSettings(name="c", persona="Be brief."),
         ),

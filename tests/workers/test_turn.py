@@ -17,7 +17,7 @@ from llm.chain import Chain
 from llm.errors import NoModelAnswered, RequestRejected
 from llm.events import Heard, Working
 from llm.offline import OfflineProvider
-from llm.request import ModelRequest
+from llm.request import ModelRequest, Usage
 from memory.ring import read_ring
 from schemas.call import CallRecord
 from schemas.dead import DeadLetter
@@ -345,10 +345,10 @@ async def test_memory_of_a_newer_release_is_handed_back(house: House, where: str
     await house.say("Hallo")
     if where == "ring":
         raw = (await house.redis.lrange(RING, 0, -1))[0]
-        await house.redis.rpush(RING, raw.replace(b'"v":1', b'"v":2'))
+        await house.redis.rpush(RING, raw.replace(b'"v":2', b'"v":99'))
     else:
         raw = await house.redis.get(keys.session("7:42:0")) or b""
-        await house.redis.set(keys.session("7:42:0"), raw.replace(b'{"v":1', b'{"v":2', 1))
+        await house.redis.set(keys.session("7:42:0"), raw.replace(b'{"v":2', b'{"v":99', 1))
     await house.push(house.message("noch da?"))
 
     assert await house.turn() == HandBack(NEWER_PAUSE_MS)
@@ -459,12 +459,13 @@ async def test_a_turn_whose_messages_were_forgotten_ends_without_a_word(house: H
 
 
 async def test_a_service_that_takes_less_is_given_less_in_the_same_turn(house: House) -> None:
+    house.chain.script = [completion("ja", usage=Usage())] * 4
     for _ in range(4):
         await house.say("Wort " * 400)
     asked_before = len(house.chain.requests)
     house.chain.script = [RequestRejected((), "too_long", too_long=True), "geschafft"]
 
-    assert await house.say("Wort " * 1000) == "geschafft"
+    assert await house.say("Wort " * 600) == "geschafft"
 
     first, second = house.chain.requests[asked_before:]
     assert sum(len(m.text) for m in second.messages) < sum(len(m.text) for m in first.messages)

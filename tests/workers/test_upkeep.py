@@ -7,9 +7,17 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from infra import keys
+from schemas.mail import Mail
+from schemas.wire import dump
+from tests.fakes.mailbox import Mailbox
 from tests.workers.stage import House
+from workers.mail_settings import MailSettings
 from workers.services import Services
 from workers.upkeep import every, expire, upkeep
+
+
+async def no_beat() -> None:
+    """Nobody listens."""
 
 
 def with_rounds(house: House, rounds: int) -> Services:
@@ -68,6 +76,17 @@ async def test_old_texts_expire_as_soon_as_a_worker_starts(house: House) -> None
     await expire(house.services)
 
     assert await house.redis.exists(keys.ring("home:u:42"), keys.session("7:42:0")) == 0
+
+
+async def test_mails_are_sent_beside_the_turns(house: House) -> None:
+    async with Mailbox() as mailbox, asyncio.TaskGroup() as group:
+        await house.redis.rpush(keys.mails(), dump(Mail(id="m", at_ms=house.now_ms, subject="s", text="t")))
+        settings = MailSettings("me@example.org", "koi@example.org", "127.0.0.1", mailbox.port, "offered")
+        keeping = group.create_task(upkeep(replace(house.services, mail=settings), no_beat))
+        async with asyncio.timeout(5):
+            while not mailbox.mails:
+                await asyncio.sleep(0.005)
+        keeping.cancel()
 
 
 async def test_upkeep_beats_mends_lanes_expires_texts_and_tells_of_the_dead(house: House) -> None:

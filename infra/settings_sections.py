@@ -1,0 +1,97 @@
+"""The sections of koi.toml with their defaults."""
+
+from datetime import timedelta
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from infra.settings_types import Currency, Duration, Lease, PlanMember, Span, Store, Token, Usd
+
+
+class Section(BaseModel):
+    """One `[section]` of koi.toml: unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class MemorySettings(Section):
+    entries: int = Field(default=20, ge=1, le=1000)
+    max_age: Span = timedelta(hours=24)
+    user_chars: int = Field(default=500, ge=1)
+    summary_chars: int = Field(default=300, ge=1)
+    reply_chars: int = Field(default=4000, ge=0)
+    budget_tokens: int = Field(default=500, ge=50)
+    strategy: Literal["select", "last"] = "select"
+    last: int = Field(default=5, ge=1)
+
+
+class SessionSettings(Section):
+    idle: Span = timedelta(minutes=30)
+    suggest_new_after: int = Field(default=20, ge=1)
+    budget_tokens: int = Field(default=6000, ge=500)
+    summarise: bool = False
+    """Exchanges that no longer fit are folded into a summary by the light model, instead of dropped."""
+
+
+class TurnSettings(Section):
+    deadline: Span = timedelta(seconds=120)
+    debounce: Duration = timedelta(milliseconds=700)
+    attempts: int = Field(default=3, ge=1)
+    max_tool_rounds: int = Field(default=12, ge=1)
+
+
+class QueueSettings(Section):
+    lease: Lease = timedelta(seconds=10)
+    concurrency: int = Field(default=50, ge=1)
+    durability: Literal["everysec", "always"] = "everysec"
+
+
+class TelegramSettings(Section):
+    messages_per_second: float = Field(default=30, gt=0)
+    """Of one bot, over all its chats (Telegram's limit is about 30)."""
+    chat_messages_per_second: float = Field(default=1, gt=0)
+    """In one private chat, bursts of a few allowed."""
+    group_messages_per_minute: float = Field(default=20, gt=0)
+
+
+class MoneySettings(Section):
+    currency: Currency = "USD"
+    """ISO 4217 code of what people are shown."""
+    rate: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    """Of that currency for one US dollar."""
+
+
+class PriceSettings(Section):
+    """One `[prices."model id"]`: US dollars per million tokens; beats what genai-prices knows."""
+
+    input: Usd
+    output: Usd
+    cache_write: Usd | None = None
+    """Unset: 1.25 × input."""
+    cache_read: Usd | None = None
+    """Unset: 0.1 × input."""
+
+
+class PlanSettings(Section):
+    """One `[plans.NAME]`: what its people may use. Nobody of them: the plan does nothing."""
+
+    people: tuple[PlanMember, ...] = ()
+    """Ids; "*": everybody but the owner whom no other plan names."""
+    messages_per_day: int | None = Field(default=None, ge=0)
+    usd_per_month: Usd | None = None
+    models: tuple[str, ...] = ()
+    """The only models they are answered by; empty: all that the bot has."""
+
+
+class BotSettings(Section):
+    """One `[[bots]]` table."""
+
+    name: str = Field(min_length=1)
+    token_env: str = ""
+    """The variable (or, with _FILE behind it, the file) that holds its token; "": a bot for `koi chat` only."""
+    token: Token = SecretStr("")
+    """What token_env names; koi.toml may not hold it."""
+    persona: str = ""
+    memory: Store = "home"
+    models: tuple[str, ...] = ()
+    language: str = ""

@@ -1,0 +1,116 @@
+"""How much each word and each sentence of the remembered entries matters for a message. Pure.
+
+A word counts more the longer it is, the more often it comes back (what people talk about does), if it names something,
+and if both sides used it; and less the larger a part of all sentences has it, since that is how grammar behaves in any
+language. No constant here was fitted to a file.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from math import log
+
+from memory.features import Features, find
+from memory.terms import length_weight
+
+NAME_WEIGHT = 1.5
+SHARED_WEIGHT = 1.5
+"""Words of the person that a reply has too, and the other way round."""
+COMMON_FLOOR = 0.1
+"""What is left of the weight of a word that half of all sentences have."""
+FEW_SENTENCES = 10
+"""Below so many sentences a part of them says little."""
+ENTRY_SHARE = 0.25
+"""A sentence gets at least this part of what the best of its entry has in common with the message."""
+TELLING = 0.6
+"""Length weight from which a word that a statement shares with the message says what both are about."""
+MOST_SENTENCES = 160
+"""Are weighed; of more, each older entry gives an equal number. 500 tokens are about 20 sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """The sentences in one row, oldest entry first, the person's before the bot's."""
+
+    firsts: list[int]
+    """Index of the first sentence of each entry; one more at the end."""
+    numbers: list[int]
+    """Which sentence of its entry each is."""
+    terms: list[list[str]]
+    weights: dict[str, float]
+    overlaps: list[float]
+    """What each sentence has in common with the message, 0…1 of the message's weight."""
+    asked: list[set[str]]
+    """The telling terms each shares with the message."""
+    exchanges: list[set[str]]
+    """Of each entry the terms that are more than grammar."""
+
+    def of(self, number: int) -> range:
+        """The sentences of one entry."""
+        return range(self.firsts[number], self.firsts[number + 1])
+
+
+def weigh(entries: Sequence[Features], message: str) -> Weighed:
+    """Looks at every word once."""
+    wanted = {term for line in find(message, "").terms for term in line.split()}
+    kept = _kept(entries, wanted)
+    firsts, numbers = [0], list(chain.from_iterable(kept))
+    for some in kept:
+        firsts.append(firsts[-1] + len(some))
+    terms = [one.terms[number].split() for one, some in zip(entries, kept, strict=True) for number in some]
+    own, other = _sides(entries, firsts, numbers, terms)
+    times = Counter(chain.from_iterable(terms))
+    lengths = {term: length_weight(term) for term in times}
+    weights = _weights(times, lengths, len(terms))
+    for term in times.keys() & chain.from_iterable(one.names for one in entries):
+        weights[term] *= NAME_WEIGHT / lengths[term]
+    for term in set[str]().union(*own) & set[str]().union(*other):
+        weights[term] *= SHARED_WEIGHT
+    whole = sum(weights.get(term, length_weight(term)) for term in wanted)
+    shared = [wanted.intersection(words) for words in terms]
+    overlaps = [sum(map(weights.__getitem__, found)) / whole if found else 0.0 for found in shared]
+    for start, end in pairwise(firsts):
+        least = ENTRY_SHARE * max(overlaps[start:end], default=0.0)
+        if least:
+            overlaps[start:end] = [max(least, overlap) for overlap in overlaps[start:end]]
+    heavy = {term for term, length in lengths.items() if length == 1}
+    exchanges = [heavy & (mine | its) for mine, its in zip(own, other, strict=True)]
+    asked = [{term for term in found if lengths[term] >= TELLING} for found in shared]
+    return Weighed(firsts, numbers, terms, weights, overlaps, asked, exchanges)
+
+
+def _kept(entries: Sequence[Features], wanted: Iterable[str]) -> list[Sequence[int]]:
+    """Of each entry the numbers of the sentences that are weighed: those with wanted words, then the first."""
+    if sum(len(one.terms) for one in entries) <= MOST_SENTENCES:
+        return [range(len(one.terms)) for one in entries]
+    most = MOST_SENTENCES // len(entries)
+    rare = [term for term in wanted if length_weight(term) == 1]
+    kept: list[Sequence[int]] = []
+    for one in entries[:-1]:
+        hits = [sum(term in line for term in rare) for line in one.terms]
+        best = sorted(range(len(hits)), key=hits.__getitem__, reverse=True)[:most]
+        kept.append(sorted(best))
+    return [*kept, range(len(entries[-1].terms))]
+
+
+def _sides(
+    entries: Sequence[Features], firsts: Sequence[int], numbers: Sequence[int], terms: Sequence[list[str]]
+) -> tuple[list[set[str]], list[set[str]]]:
+    """The terms of the person in each entry, and those of the bot."""
+    own: list[set[str]] = []
+    other: list[set[str]] = []
+    for one, (start, end) in zip(entries, pairwise(firsts), strict=True):
+        middle = start + sum(number < one.user_sentences for number in numbers[start:end])
+        own.append(set(chain.from_iterable(terms[start:middle])))
+        other.append(set(chain.from_iterable(terms[middle:end])))
+    return own, other
+
+
+def _weights(times: Mapping[str, int], lengths: Mapping[str, float], sentences: int) -> dict[str, float]:
+    """Of each term, by its length and by how often it comes back."""
+    recurring = [
+        (1 + log(count)) * max(COMMON_FLOOR, 1 - 2 * count / (sentences + FEW_SENTENCES))
+        for count in range(1, max(times.values(), default=0) + 1)
+    ]
+    return {term: lengths[term] * recurring[count - 1] for term, count in times.items()}

@@ -1,0 +1,77 @@
+"""Who answers for which bot: chains of models, from the settings."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from infra.redis_port import RedisPort
+from infra.settings import Settings
+from llm.candidates import Service
+from llm.chain import Chain, build_chain
+from llm.provider import Provider
+from llm.routing import Models
+from workers.services import Brain
+
+
+@dataclass(frozen=True, slots=True)
+class Brains:
+    """One for the house, and one for each bot that has models or a persona of its own."""
+
+    house: Brain
+    by_bot: dict[str, Brain]
+    chains: tuple[Chain, ...]
+    """Each once, to be prepared and closed."""
+
+    @property
+    def models(self) -> list[tuple[str, str]]:
+        """Service and id of every model that may be asked, each once."""
+        asked = [candidate for chain in self.chains for candidate in chain.candidates]
+        return list(dict.fromkeys((candidate.service.name, candidate.model) for candidate in asked))
+
+
+def build_brains(settings: Settings, redis: RedisPort | None = None) -> Brains:
+    """redis: what the processes share their circuit breakers through; None: none.
+
+    Raises: NotConfigured: no service offers a model. OSError: a persona's file cannot be read.
+    """
+    builder = _Builder(settings, redis)
+    house = builder.brain((), "", configured=bool(settings.models))
+    by_bot = {
+        bot.name: builder.brain(
+            bot.models, _persona(bot.persona), configured=bool(settings.models or bot.models)
+        )
+        for bot in settings.bots
+    }
+    return Brains(house, by_bot, tuple(builder.chains.values()))
+
+
+class _Builder:
+    """Makes each chain once; all share their connections."""
+
+    def __init__(self, settings: Settings, redis: RedisPort | None) -> None:
+        self.settings = settings
+        self.redis = redis
+        self.chains: dict[tuple[str, ...], Chain] = {}
+        self.providers: dict[Service, Provider] = {}
+
+    def brain(self, own: tuple[str, ...], persona: str, *, configured: bool) -> Brain:
+        strong = own or self.settings.models
+        chain, light = self._chain(strong), None
+        if self.settings.light_model and strong:
+            light = self._chain(tuple(dict.fromkeys((self.settings.light_model, *strong))))
+        names = tuple(candidate.model for candidate in chain.candidates)
+        models = Models(names, light.candidates[0].model if light else "")
+        return Brain(chain, models, persona, configured, light)
+
+    def _chain(self, models: tuple[str, ...]) -> Chain:
+        if models not in self.chains:
+            self.chains[models] = build_chain(
+                self.settings, models, redis=self.redis, providers=self.providers
+            )
+        return self.chains[models]
+
+
+def _persona(written: str) -> str:
+    """The words themselves, or, if it looks like one (`personas/pirate.md`), the file's."""
+    if written.endswith((".md", ".txt")):
+        return Path(written).read_text("utf-8")
+    return written

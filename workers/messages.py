@@ -1,0 +1,55 @@
+"""The messages that one turn answers. Pure."""
+
+from dataclasses import dataclass
+
+from schemas.inbound import InboundMessage
+from workers.outgoing import Place
+from workers.words import Words
+
+LATE_MS = 600_000
+"""A message that waited longer than that is answered with a word about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Which messages are answered, by what, from when to when."""
+
+    id: str
+    messages: tuple[InboundMessage, ...]
+    began_ms: int
+    words: Words
+    starts_anew: bool = False
+    """`/new`: whatever conversation ran is over."""
+    late_ms: int = 0
+    """When the first message was sent, if nobody was there to answer it for long; else 0."""
+
+    @property
+    def first(self) -> InboundMessage:
+        return self.messages[0]
+
+    @property
+    def language(self) -> str:
+        """Of the newest message: its sender reads the answer."""
+        return self.messages[-1].language
+
+    @property
+    def place(self) -> Place:
+        return Place.of_message(self.first)
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        return tuple(message.id for message in self.messages)
+
+
+def turn_of(turn_id: str, messages: tuple[InboundMessage, ...], now_ms: int, *, ahead_ms: int = 0) -> Turn:
+    """messages: at least one; a command is alone. ahead_ms: by how much koi's clock is shifted against Telegram's."""
+    first = messages[0]
+    waited_ms = now_ms - ahead_ms - first.sent_at_ms
+    return Turn(
+        id=turn_id,
+        messages=messages,
+        began_ms=now_ms,
+        words=Words.of(messages),
+        starts_anew=first.kind == "command" and first.command == "new",
+        late_ms=first.sent_at_ms + ahead_ms if waited_ms > LATE_MS else 0,
+    )

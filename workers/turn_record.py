@@ -1,0 +1,79 @@
+"""What one answer was made of, as it is kept for `koi explain` and the dashboard. No I/O."""
+
+from collections.abc import Sequence
+
+from llm.request import Completion, Usage
+from memory.ratio import factor, start
+from schemas.call import CallRecord
+from schemas.turn import Part, TurnRecord
+from workers.choose import Chosen
+from workers.converse import Answered
+from workers.known import Known
+from workers.messages import Turn
+from workers.plan import Plan
+from workers.services import Services
+
+
+def turn_record(turn: Turn, answered: Answered, known: Known, chosen: Chosen, s: Services) -> TurnRecord:
+    """Tokens in it are corrected for the model and chat, as they were when the turn was planned."""
+    plan, completion = answered.plan, answered.completion
+    correction = factor(known.ratios.get(chosen.model, start()))
+    return TurnRecord(
+        id=turn.id,
+        lane=turn.first.lane,
+        owner=turn.first.owner,
+        bot=turn.first.bot,
+        user_id=turn.first.user_id,
+        at_ms=turn.began_ms,
+        oldest_ms=_oldest_ms(turn.began_ms, plan),
+        took_ms=s.clock() - turn.began_ms,
+        message_ids=turn.answers,
+        asked=asked_of(completion),
+        model=completion.model,
+        tier=chosen.choice.tier,
+        why=chosen.choice.why,
+        effort=chosen.choice.effort or "",
+        budget_tokens=s.session.budget_tokens,
+        estimated_tokens=round(plan.estimated_tokens * correction),
+        correction=round(correction, 4),
+        parts=tuple(_corrected(part, correction) for part in plan.parts),
+        left_out=plan.left_out,
+        calls=answered.calls,
+        ending=completion.ending,
+        cost_microusd=cost_of(answered.calls),
+    )
+
+
+def asked_of(completion: Completion) -> str:
+    """The first choice; or, if the person's plan kept that from being asked, whoever was asked first in its place."""
+    denied = {skip.model for skip in completion.skipped if skip.by == "permit"}
+    if completion.asked in denied and completion.calls:
+        return completion.calls[0].model
+    return completion.asked
+
+
+def cost_of(calls: Sequence[CallRecord]) -> int | None:
+    """Of all together; None: one has no known price."""
+    costs = [call.cost_microusd for call in calls]
+    return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+
+def all_input(usage: Usage) -> int | None:
+    """Input tokens, cached ones included; None: the service did not say."""
+    counts = (usage.input_tokens, usage.cache_write_tokens, usage.cache_read_tokens)
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _oldest_ms(began_ms: int, plan: Plan) -> int:
+    """Of the texts that the record quotes: the message, the block, the running summary."""
+    stamps = [began_ms]
+    if plan.block:
+        stamps.append(plan.block.oldest_ms)
+    if plan.session and plan.session.summary:
+        stamps.append(plan.session.summary_oldest_ms)
+    return min(stamps)
+
+
+def _corrected(part: Part, correction: float) -> Part:
+    return part.model_copy(update={"tokens": round(part.tokens * correction)})
