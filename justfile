@@ -37,3 +37,6 @@ bench:
     python -m bench.recovery
     python -m bench.footprint
     python -m bench.chaos
+    python -m bench.context
+    python -m bench.cost
+    python -m bench.routing

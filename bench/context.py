@@ -7,32 +7,21 @@ says so and exits 0. Exits 1 only if a line of the gate is missed, never for a t
 import importlib
 import sys
 from collections.abc import Iterator
-from datetime import UTC
 from pathlib import Path
 from statistics import fmean
-from time import perf_counter
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from bench import context_time
 from bench.report import Report, arguments, quantile
-from memory.context import build_block
-from memory.entry import make_entry
-from memory.labels import labels
-from memory.limits import MemoryLimits
-from memory.session import new_exchange
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "context"
 COLUMNS = ("builder", "tokens", "coverage", "of upper bound", "source", "newest source", "ms p50", "ms p99")
 PARTS = {"window": "bench.context_window", "tokens": "bench.tokens"}
 GATED, RAW, WHOLE = "koi, 500", "newest exchanges raw, 500", "whole history"
 CONTINUOUS_GATE, RETURN_GATE, SOURCE_GATE, RAW_GATE = 0.94, 0.85, 0.87, -0.01
-TEXT = (
-    "The parcel left the depot at 07:40 and should arrive on Wednesday between nine and twelve. "
-    "If nobody is at home, the driver leaves it with a neighbour, whose name then stands in the portal. "
-    "Your reference is 1Z999AA1012345678{0}, and the customs office in Leipzig has asked for invoice {0}-4711. "
-)
 
 type Figures = dict[str, dict[str, dict[str, float]]]
 """Set, builder, what was measured."""
@@ -53,7 +42,8 @@ def main() -> int:
         return 2
     report.figures["blocks"] = figures
     _rows(report, figures)
-    report.figures["build"] = _build_times(report)
+    lines, report.figures["build"] = context_time.measure()
+    report.notes += lines
     tables = list(_parts(report, options.data))
     gate = list(gate_lines(figures))
     report.notes += [f"{'pass' if is_met else 'MISS'} {what}" for what, is_met in gate]
@@ -135,37 +125,6 @@ def _rows(report: Report, figures: Figures) -> None:
                 means["ms_p50"],
                 means["ms_p99"],
             )
-
-
-def _build_times(report: Report, builds: int = 200) -> dict[str, float]:
-    """Of blocks from 20 entries with stored features, ms."""
-    times: dict[str, float] = {}
-    limits = MemoryLimits()
-    for name, user_chars, reply_chars in (("typical", 60, 400), ("largest", 500, 4_000)):
-        text = "".join(TEXT.format(number) for number in range(100))
-        entries = [
-            make_entry(
-                new_exchange(
-                    str(at), at * 60_000, text[at * 50 :][:user_chars], text[at * 97 :][:reply_chars]
-                ),
-                limits,
-            )
-            for at in range(limits.entries)
-        ]
-        seconds: list[float] = []
-        for _ in range(builds):
-            begun = perf_counter()
-            build_block(entries, labels("en"), UTC, limits, "Which invoice did Leipzig ask for?")
-            seconds.append(perf_counter() - begun)
-        times |= {
-            f"{name}_ms_p50": quantile(seconds, 0.5) * 1000,
-            f"{name}_ms_p99": quantile(seconds, 0.99) * 1000,
-        }
-        report.notes.append(
-            f"block from 20 entries of {reply_chars:,} characters: "
-            f"{times[f'{name}_ms_p50']:.2f} ms p50, {times[f'{name}_ms_p99']:.2f} ms p99"
-        )
-    return times
 
 
 def _parts(report: Report, data: Path) -> Iterator[Table]:

@@ -15,7 +15,7 @@ from infra.settings import MoneySettings
 from infra.texts import later
 from schemas.call import CallRecord
 from schemas.memory import Exchange
-from schemas.turn import LeftOut, TurnRecord
+from schemas.turn import TurnRecord
 from workers.model import why_words
 from workers.times import moment
 from workers.usage import cost_text
@@ -62,9 +62,7 @@ def explained(
         Text(heading, "bold"),
         _facts(record, language, money),
         *_section(say(language, "What the model was given"), _parts(record, language)),
-        *_section(
-            say(language, "Left out"), _left_out(record.left_out, language), shown=bool(record.left_out)
-        ),
+        *_section(say(language, "Left out"), _left_out(record, language), shown=bool(record.left_out)),
         *_section(say(language, "Calls"), _calls(record.calls, language, money), shown=bool(record.calls)),
         *_texts(record, {one.id: one for one in earlier}, language),
     )
@@ -101,7 +99,7 @@ def _parts(record: TurnRecord, language: str) -> Table:
     widest = max((part.tokens for part in record.parts), default=1) or 1
     for part in record.parts:
         table.add_row(
-            Text(str(part.tokens), justify="right"),
+            Text(str(round(part.tokens * record.correction)), justify="right"),
             "█" * max(1, round(BAR * part.tokens / widest)),
             say(language, PARTS[part.kind]),
             Text(part.id[:ID_CHARS], "dim"),
@@ -109,11 +107,11 @@ def _parts(record: TurnRecord, language: str) -> Table:
     return table
 
 
-def _left_out(left_out: Iterable[LeftOut], language: str) -> Table:
+def _left_out(record: TurnRecord, language: str) -> Table:
     table = Table.grid(padding=(0, 2))
-    for left in left_out:
+    for left in record.left_out:
         table.add_row(
-            Text(str(left.tokens), justify="right"), say(language, LEFT[left.kind]), Text(left.id[:ID_CHARS], "dim"),
+            Text(str(round(left.tokens * record.correction)), justify="right"), say(language, LEFT[left.kind]), Text(left.id[:ID_CHARS], "dim"),
             say(language, WHY_LEFT[left.why]),
         )  # fmt: skip
     return table

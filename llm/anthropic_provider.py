@@ -10,7 +10,7 @@ import httpx2
 from llm.candidates import Service
 from llm.errors import CallFailed
 from llm.events import Heard, read_event
-from llm.failure import Failure, kind_of, limit_tokens_in, retry_after_s
+from llm.failure import Failure, kind_of, limit_tokens_in, names, retry_after_s
 from llm.payload import parameters
 from llm.request import ModelRequest
 
@@ -83,15 +83,17 @@ def failure_of(error: Exception) -> Failure:
 
 def _answered_with(error: anthropic.APIStatusError) -> Failure:
     headers: Mapping[str, str] = error.response.headers
-    message = error.api_message or ""
-    kind = kind_of(error.status_code, error.type or "", error.error_code or "", message)
-    detail = " ".join(
-        filter(None, (f"HTTP {error.status_code}", error.error_code or error.type, error.request_id))
-    )
+    error_type, message = _text(error.type), _text(error.api_message)
+    kind = kind_of(error.status_code, error_type, error.error_code or "", message)
     return Failure(
         kind,
-        detail,
+        f"HTTP {error.status_code} {names(error.error_code or error_type, error.request_id)}".rstrip(),
         retry_after_s(headers),
         retry_same=headers.get("x-should-retry") != "false",
         limit_tokens=limit_tokens_in(message) if kind == "too_long" else None,
     )
+
+
+def _text(found: object) -> str:
+    """The SDK hands on what stood in the body; compatible services put numbers, lists and objects there too."""
+    return "" if found is None else str(found)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from llm.errors import CallFailed
-from llm.failure import Failure, kind_of
+from llm.failure import Failure, kind_of, names
 from llm.request import Usage
 
 
@@ -43,6 +43,9 @@ class Stopped:
 class Finished:
     """The service says that the answer is whole."""
 
+
+MOST_TOKENS = 1_000_000_000
+"""No call has more; a server that says so, or -1, does not know, and must not move anybody's account."""
 
 type Heard = Text | Working | Used | Stopped | Finished
 
@@ -98,7 +101,9 @@ def _usage(usage: object) -> Usage:
 
     def count(name: str) -> int | None:
         value = fields.get(name)
-        return value if isinstance(value, int) else None
+        if not isinstance(value, int) or isinstance(value, bool):
+            return None
+        return value if 0 <= value <= MOST_TOKENS else None
 
     return Usage(
         count("input_tokens"),
@@ -114,7 +119,7 @@ def _failure(error: object) -> Failure:
     name = error_type if isinstance(error_type, str) else ""
     status = code if isinstance(code, int) else 200
     kind = kind_of(status, name, message=str(fields.get("message", "")))
-    return Failure(kind, f"error event in mid-stream: {name or status}")
+    return Failure(kind, f"error event in mid-stream: {names(name) or status}")
 
 
 def _object(value: object) -> Mapping[str, object]:

@@ -58,6 +58,7 @@ WORDING: tuple[tuple[FailureKind, tuple[str, ...]], ...] = (
     ("unpaid", ("credit balance", "insufficient credits")),
     ("unknown_model", ("not a valid model", "model not found", "no such model", "model does not exist")),
 )
+NAME = re.compile(r"[\w.:/-]{1,64}", re.ASCII)
 LIMIT = re.compile(
     r"> (\d+) maximum"
     r"|> (\d+), decrease"
@@ -98,6 +99,11 @@ def kind_of(status: int, error_type: str = "", error_code: str = "", message: st
     if status in BY_STATUS:
         return BY_STATUS[status]
     return "rejected" if 400 <= status < 500 else "server_error"
+
+
+def names(*given: object) -> str:
+    """What a service gave as a name or an id, for `Failure.detail`. Anything else there may be somebody's text, and goes."""
+    return " ".join(name for name in given if isinstance(name, str) and NAME.fullmatch(name))
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:

@@ -17,6 +17,9 @@ from schemas.memory import RingEntry, Session
 
 OPEN, CLOSE = "<conversation_history>", "</conversation_history>"
 TIME = "[%d.%m. %H:%M]"
+LINE_ENDS = "\n\u2028\u2029"
+UNSEEN = "\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0"
+"""Characters without a shape, which do not hide that a line begins like an entry; a class of `re`."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -132,4 +135,5 @@ def _quoted(text: str, labels: Labels) -> str:
 @lru_cache(maxsize=32)
 def _frame_lines(labels: Labels) -> re.Pattern[str]:
     words = "|".join(re.escape(word) for word in (labels.heading, labels.user, labels.bot, labels.current))
-    return re.compile(rf"(\n[^\S\n]*)(?=\[\d\d\.\d\d\. \d\d:\d\d\]|{words})", re.IGNORECASE)
+    lead = rf"[{LINE_ENDS}](?:[^\S{LINE_ENDS}]|[{UNSEEN}])*"
+    return re.compile(rf"({lead})(?=\[\d\d\.\d\d\. \d\d:\d\d\]|{words})", re.IGNORECASE)

@@ -2,7 +2,7 @@
 
 import re
 
-from memory.features import with_features
+from memory.features import find, pack
 from memory.limits import MemoryLimits
 from memory.summary import cut, summarise
 from schemas.memory import Exchange, RingEntry
@@ -20,18 +20,21 @@ def make_entry(
     lane: str = "",
 ) -> RingEntry:
     """The exchange, its texts cut to the limits, and what choosing sentences needs; with the same id and time."""
-    entry = RingEntry(
+    user_message = cut(exchange.user, limits.user_chars)
+    summary = summarise(exchange.reply, limits.summary_chars)
+    reply = cut(exchange.reply, limits.reply_chars) if limits.reply_chars else ""
+    return RingEntry(
         id=exchange.id,
         at_ms=exchange.at_ms,
-        user_message=cut(exchange.user, limits.user_chars),
-        summary=summarise(exchange.reply, limits.summary_chars),
-        reply=cut(exchange.reply, limits.reply_chars) if limits.reply_chars else "",
+        user_message=user_message,
+        summary=summary,
+        reply=reply,
         session_name=session_name,
         workdir=workdir,
         bot=bot,
         lane=lane,
+        features=pack(find(user_message, reply or summary)),
     )
-    return with_features(entry)
 
 
 def session_name_of(user_id: str) -> str:

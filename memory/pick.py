@@ -1,8 +1,8 @@
 """What of the remembered entries goes into the block. Pure; the one place that decides it.
 
-Everything, if it fits. Else the newest exchange gets most of the budget, less if the message has more in common with an
-older one, and the last exchange before the talk turned a third; then sentences of all entries are taken, always the one
-that adds most for its tokens:
+Everything, if it fits. Else the newest exchange gets first go at two fifths of the budget, less if the message has more
+in common with an older one, and the last exchanges before the talk turned a third; then sentences of all entries are
+taken, always the one that adds most for its tokens:
 
     Σ weight of its words that no taken sentence has · 0.97 ^ age · (1 + 10 · overlap with the message)
       · 1.6 for the person's own
@@ -26,8 +26,8 @@ DECAY = 0.97
 """For each exchange that came after."""
 OVERLAP_GAIN = 10
 OWN_GAIN = 1.6
-NEWEST_SHARE, LEFT_SHARE = 0.6, 0.35
-"""Of the budget, first for the newest exchange, then for the last one before the talk turned (memory.topics)."""
+NEWEST_SHARE, LEFT_SHARE = 0.4, 0.35
+"""Of the budget, first for the newest exchange, then for the last ones before the talk turned (memory.topics)."""
 LEAST_SHARE = 0.15
 """For the newest, however little the message has to do with it."""
 STAMP_TOKENS, LABEL_TOKENS, GAP_TOKENS = 10, 3, 1
@@ -103,7 +103,7 @@ def _chosen(
 
 
 def _shares(weighed: Weighed, features: Sequence[Features]) -> list[tuple[int, float]]:
-    """The entries that are served first, with their part of the budget, the newest before the other.
+    """The entries that are served first, with their part of the budget, the newest before the others.
 
     The newest gets less in the proportion in which an older one has more in common with the message.
     """
@@ -112,7 +112,7 @@ def _shares(weighed: Weighed, features: Sequence[Features]) -> list[tuple[int, f
     older = max(weighed.overlaps[: weighed.firsts[last]], default=0.0)
     share = NEWEST_SHARE if older <= newest else max(LEAST_SHARE, NEWEST_SHARE * newest / older)
     left = left_at(weighed.exchanges)
-    return [(last, share)] if left is None else [(last, share), (left, LEFT_SHARE)]
+    return [(last, share), *((number, LEFT_SHARE / len(left)) for number in left)]
 
 
 class _Choice:

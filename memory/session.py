@@ -1,14 +1,16 @@
 """The running conversation of one lane: one value, replaced whole at each commit. Pure."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from infra import keys
 from infra.clean import clean
 from infra.effect import Effect
 from memory.limits import SessionLimits
 from memory.summary import cut
+from memory.tokens import estimate_tokens
 from memory.trim import LEAST_RESULT_TOKENS, cut_middle
-from memory.window import counted, recounted
+from memory.window import MESSAGE_TOKENS, counted, recounted, round_tokens
 from schemas.memory import Exchange, Session, ToolRound
 from schemas.wire import dump, load
 
@@ -68,38 +70,54 @@ def new_exchange(  # noqa: PLR0913 — the parts of one value
     block_oldest_ms: int = 0,
     note: str = "",
     rounds: Sequence[ToolRound] = (),
+    asked_tokens: int = 0,
 ) -> Exchange:
-    """A question and its answer, as they may be stored; note and rounds as the model was given them."""
-    exchange = Exchange(
+    """A question and its answer, as they may be stored; note and rounds as the model was given them.
+
+    asked_tokens: estimate of block, user and note, if it is known.
+    """
+    user, reply = clean(user), clean(reply)
+    asked = asked_tokens or estimate_tokens(block + user + note)
+    return Exchange(
         id=turn_id,
         at_ms=at_ms,
-        user=clean(user),
-        reply=clean(reply),
+        user=user,
+        reply=reply,
         block=block,
         block_oldest_ms=block_oldest_ms,
         note=note,
         rounds=tuple(rounds),
+        tokens=asked + estimate_tokens(reply) + 2 * MESSAGE_TOKENS + sum(map(round_tokens, rounds)),
     )
-    return counted(exchange)
 
 
 def extend(
-    session: Session | None, exchange: Exchange, seen: Sequence[str], now_ms: int, limits: SessionLimits
+    session: Session | None,
+    exchange: Exchange,
+    seen: Sequence[str],
+    now_ms: int,
+    limits: SessionLimits,
+    tier: Literal["", "light", "strong"] = "",
 ) -> Session:
     """The session after one more exchange, which ended at `now_ms`; None: it begins with this one.
 
     session: as it was trimmed for this exchange, so its stored size is bounded; so is a single text of the new one.
-    seen: ids of the ring entries that were known when the exchange's context was built.
+    seen: ids of the ring entries that were known when the exchange's context was built. tier: of the model that answered; "": as before.
     """
-    earlier = session or Session(id=exchange.id, started_ms=exchange.at_ms, last_ms=now_ms)
     newest = _bounded(counted(exchange), MOST_BUDGETS * limits.budget_tokens)
-    return earlier.model_copy(
+    if session is None:
+        return Session(
+            id=exchange.id, started_ms=exchange.at_ms, last_ms=now_ms, exchanges=(newest,), seen=tuple(seen),
+            total=1, tier=tier,
+        )  # fmt: skip
+    return session.model_copy(
         update={
             "v": Session.newest,
             "last_ms": now_ms,
-            "exchanges": (*map(counted, earlier.exchanges), newest),
-            "total": (earlier.total or len(earlier.exchanges)) + 1,
+            "exchanges": (*map(counted, session.exchanges), newest),
+            "total": (session.total or len(session.exchanges)) + 1,
             "seen": tuple(seen),
+            "tier": tier or session.tier,
         }
     )
 

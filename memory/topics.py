@@ -1,45 +1,72 @@
 """Where the talk turned to something else. Pure.
 
-People come back to what they talked of before, and then mostly to the point at which they left it. Two neighbouring
-stretches of talk share few words if the talk turned between them (M. Hearst, "TextTiling", 1997).
+People come back to what they talked of before, and then mostly to the point at which they left it. What was said before
+the talk turned shares few words with what was said after (M. Hearst, "TextTiling", 1997).
 """
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from itertools import chain
-from math import log
-from statistics import fmean
+from math import log, sqrt
 
-STRETCH = 3
-"""Exchanges on either side that are compared."""
 TURN = 0.5
-"""The talk turned where neighbouring stretches share less than this part of what they share on average."""
+"""The talk turned where exchanges before and after share less than this part of what any two share on average."""
 LEAST_EXCHANGES = 4
 
 
-def left_at(exchanges: Sequence[set[str]]) -> int | None:
-    """Index of the last exchange before the clearest turn; None if there is none. exchanges: the terms of each."""
+def left_at(exchanges: Sequence[Mapping[str, int]]) -> list[int]:
+    """Indexes of the last exchanges before the talk turned, the clearest turn first; at most two.
+
+    The second turn is looked for after the first, else before it. exchanges: of each, how often it has its terms.
+    """
+    first = _clearest(exchanges)
+    if first is None:
+        return []
+    later = _clearest(exchanges[first + 1 :])
+    if later is not None:
+        return [first, first + 1 + later]
+    earlier = _clearest(exchanges[: first + 1])
+    return [first] if earlier is None else [first, earlier]
+
+
+def _clearest(exchanges: Sequence[Mapping[str, int]]) -> int | None:
+    """The gap across which the pairs of exchanges share least of what so many pairs share on average.
+
+    Less is measured by the root of their number, since that is how far a sum of so many strays by chance.
+    """
     if len(exchanges) < LEAST_EXCHANGES:
         return None
-    links = _links(exchanges)
-    weakest = min(links)
-    return links.index(weakest) if weakest < TURN * fmean(links) else None
+    average, across = _shared(exchanges)
+    pairs = [gap * (len(exchanges) - gap) for gap in range(1, len(exchanges))]
+    lack = [(shared - average * count) / sqrt(count) for shared, count in zip(across, pairs, strict=True)]
+    index = lack.index(min(lack))
+    return index if across[index] < TURN * average * pairs[index] else None
 
 
-def _links(exchanges: Sequence[set[str]]) -> list[float]:
-    """How much the stretches before and after each gap share, as a part of the smaller one's weight.
+def _shared(exchanges: Sequence[Mapping[str, int]]) -> tuple[float, list[float]]:
+    """What a pair of exchanges shares on average (cosine, 0…1), and for each gap the sum of the pairs across it.
 
-    A term weighs the more the fewer exchanges have it.
+    The products of all pairs of two groups add up to the product of their sums: no pair is looked at alone.
     """
-    spread = Counter(chain.from_iterable(exchanges))
-    rarity = [0.0, *(log((len(exchanges) + 1) / count) for count in range(1, len(exchanges) + 1))]
-    weights = [sum(map(rarity.__getitem__, map(spread.__getitem__, terms))) for terms in exchanges]
-    recurring = {term for term, count in spread.items() if count > 1}
-    back = [terms & recurring for terms in exchanges]
-    links: list[float] = []
-    for gap in range(1, len(exchanges)):
-        before, after = slice(max(0, gap - STRETCH), gap), slice(gap, gap + STRETCH)
-        shared = set[str]().union(*back[before]).intersection(set[str]().union(*back[after]))
-        smaller = min(sum(weights[before]), sum(weights[after]))
-        links.append(sum(rarity[spread[term]] for term in shared) / smaller if smaller else 1.0)
-    return links
+    vectors = [_unit(terms) for terms in exchanges]
+    after: defaultdict[str, float] = defaultdict(float)
+    for term, weight in chain.from_iterable(vector.items() for vector in vectors):
+        after[term] += weight
+    before = dict.fromkeys(after, 0.0)
+    across, total, sums = 0.0, 0.0, list[float]()
+    for vector in vectors:
+        for term, weight in vector.items():
+            after[term] -= weight
+            total += weight * before[term]
+            across += weight * (after[term] - before[term])
+        for term, weight in vector.items():
+            before[term] += weight
+        sums.append(across)
+    return 2 * total / (len(vectors) * (len(vectors) - 1)), sums[:-1]
+
+
+def _unit(terms: Mapping[str, int]) -> dict[str, float]:
+    """Of length 1."""
+    weights = {term: 1 + log(times) for term, times in terms.items()}
+    length = sqrt(sum(weight * weight for weight in weights.values()))
+    return {term: weight / length for term, weight in weights.items()}

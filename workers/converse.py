@@ -1,17 +1,20 @@
 """Ask the model, and say what came of it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lanes.outcome import Failed
 from llm.errors import NoModelAnswered, NotAllowed, RequestRejected
-from llm.request import CallEnded, Completion
-from memory.ratio import factor
+from llm.request import CallEnded, CallPlanned, Completion
+from memory.ratio import Ratio, factor, start
+from memory.tokens import estimate_tokens
+from memory.window import MESSAGE_TOKENS
 from schemas.call import CallRecord
 from workers.alerts import back_again, tell_owner
 from workers.choose import Chosen
 from workers.outage import fallback_of, silence_of
 from workers.outgoing import Place
-from workers.plan import Given, Plan, plan_turn, smaller
+from workers.plan import Given, Plan, anew, plan_turn, smaller
 from workers.plans import Plan as Allowance
 from workers.presence import typing
 from workers.purse import UsedUp, Wallet
@@ -39,6 +42,8 @@ class Caller:
     """What the person may use; None: all."""
     outages: frozenset[str] = frozenset()
     """First choices of which the owner was told that they fail."""
+    ratios: Mapping[str, Ratio] = field(default_factory=dict[str, Ratio])
+    """How models count in this chat, by id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +77,14 @@ async def converse(s: Services, chosen: Chosen, given: Given, caller: Caller) ->
     """One answer by the deadline, or how the attempt failed; the owner is told of fallbacks, failures and their end."""
     asking = _Asking(s, chosen, caller)
     plan = plan_turn(given)
-    said = await asking.ask(plan, given)
+    said = await asking.ask(plan)
     if isinstance(said, TooLong):
         given = smaller(given, round(plan.estimated_tokens * factor(given.ratio)), said.limit_tokens)
         plan = plan_turn(given)
-        said = await asking.ask(plan, given)
+        said = await asking.ask(plan)
+    if isinstance(said, TooLong) and given.session:
+        plan = plan_turn(anew(given))
+        said = await asking.ask(plan)
     match said:
         case Completion():
             return Answered(plan, said, tuple(asking.records))
@@ -95,10 +103,11 @@ class _Asking:
     caller: Caller
     records: list[CallRecord] = field(default_factory=list[CallRecord])
 
-    async def ask(self, plan: Plan, given: Given) -> Completion | TooLong | NotAsked | Failed:
+    async def ask(self, plan: Plan) -> Completion | TooLong | NotAsked | Failed:
         s, caller = self.s, self.caller
-        input_tokens = round(plan.estimated_tokens * factor(given.ratio))
-        wallet = Wallet(s.purse, caller.allowance, caller.user_id, lambda _: input_tokens)
+        wallet = Wallet(
+            s.purse, caller.allowance, caller.user_id, lambda call: self._input_tokens(plan, call)
+        )
         try:
             async with typing(s, caller.place):
                 completion = await self.chosen.chain.complete(
@@ -117,6 +126,12 @@ class _Asking:
             return NotAsked(wallet.used_up, error.reason)
         await self._tell(completion)
         return completion
+
+    def _input_tokens(self, plan: Plan, call: CallPlanned) -> int:
+        """Of one call, as its model counts, and with what that said before it paused."""
+        said = call.request.messages[len(plan.request.messages) :]
+        tokens = plan.estimated_tokens + sum(estimate_tokens(one.text) + MESSAGE_TOKENS for one in said)
+        return round(tokens * factor(self.caller.ratios.get(call.model, start())))
 
     async def _ended(self, call: CallEnded) -> None:
         caller = self.caller

@@ -1,10 +1,11 @@
 """What a turn changes when it ends. No I/O: of the services it uses the clock and the limits."""
 
+from collections.abc import Sequence
 from datetime import tzinfo
 
 from infra import keys
 from infra.clean import clean
-from infra.effect import Effect
+from infra.effect import Effect, Push
 from infra.pushes import push_reply
 from infra.turns import turn_effects
 from lanes.outcome import Commit
@@ -14,7 +15,7 @@ from memory.fold import fold_pushes, taken_effects
 from memory.ratio import learn, pack, start
 from memory.ring import remember
 from memory.session import end_effects, extend, new_exchange, session_effects, suggests_fresh_start
-from schemas.memory import AnswerRecord, Session
+from schemas.memory import AnswerRecord, Exchange, Session
 from schemas.reply import Button, Reply
 from schemas.wire import dump
 from workers.choose import Chosen
@@ -22,6 +23,7 @@ from workers.converse import Answered
 from workers.known import Known
 from workers.messages import Turn
 from workers.outgoing import plain_reply
+from workers.plan import Plan
 from workers.services import Services
 from workers.texts import say, say_n
 from workers.times import moment
@@ -64,30 +66,41 @@ def commit_of_answer(turn: Turn, answered: Answered, known: Known, chosen: Chose
     if completion.ending == "refused":
         line = commit_of_line(turn, _refusal_line(turn.language))
         return Commit((*line.effects, *effects), texts, pushes=line.pushes)
-    exchange = new_exchange(
-        turn.id, turn.began_ms, plan.user_text, completion.text, note=plan.note,
-        block=plan.block.text if plan.block else "", block_oldest_ms=plan.block.oldest_ms if plan.block else 0,
+    exchange = _exchange(turn, plan, completion)
+    session = extend(plan.session, exchange, plan.seen, now_ms, s.session, chosen.choice.tier)
+    texts += _memory_effects(turn, exchange, session, known, s)
+    return Commit(
+        effects, texts, pushes=(push_reply(_reply(turn, answered, session, s)), *_folds(turn, session))
+    )
+
+
+def _exchange(turn: Turn, plan: Plan, completion: Completion) -> Exchange:
+    block, oldest_ms = (plan.block.text, plan.block.oldest_ms) if plan.block else ("", 0)
+    return new_exchange(
+        turn.id, turn.began_ms, plan.user_text, completion.text,
+        block=block, block_oldest_ms=oldest_ms, note=plan.note, asked_tokens=plan.asked_tokens,
     )  # fmt: skip
-    session = extend(plan.session, exchange, plan.seen, now_ms, s.session)
-    session = session.model_copy(update={"tier": chosen.choice.tier})
-    entry = make_entry(
-        exchange, s.memory, session_name=session_name_of(turn.first.user_id), bot=turn.first.bot, lane=lane
+
+
+def _memory_effects(
+    turn: Turn, exchange: Exchange, session: Session, known: Known, s: Services
+) -> tuple[Effect, ...]:
+    """The conversation and the ring; a summary that was read is taken."""
+    first = turn.first
+    name = session_name_of(first.user_id)
+    entry = make_entry(exchange, s.memory, session_name=name, bot=first.bot, lane=first.lane)
+    return (
+        *session_effects(first.lane, session, s.session),
+        *remember(first.owner, entry, known.remembered, s.memory),
+        *(taken_effects(first.lane) if known.has_fold else ()),
     )
-    texts += (
-        *session_effects(lane, session, s.session),
-        *remember(turn.first.owner, entry, known.remembered, s.memory),
+
+
+def _folds(turn: Turn, session: Session) -> Sequence[Push]:
+    first = turn.first
+    return fold_pushes(
+        session, lane=first.lane, owner=first.owner, bot=first.bot, user_id=first.user_id, turn_id=turn.id
     )
-    if known.has_fold:
-        texts += taken_effects(lane)
-    folds = fold_pushes(
-        session,
-        lane=lane,
-        owner=turn.first.owner,
-        bot=turn.first.bot,
-        user_id=turn.first.user_id,
-        turn_id=turn.id,
-    )
-    return Commit(effects, texts, pushes=(push_reply(_reply(turn, answered, session, s)), *folds))
 
 
 def _reply(turn: Turn, answered: Answered, session: Session, s: Services) -> Reply:

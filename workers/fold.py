@@ -11,6 +11,7 @@ from lanes.outcome import Commit, Done, Failed, HandBack, Outcome
 from llm.errors import NoModelAnswered, NotAllowed, RequestRejected
 from llm.request import CallEnded, Completion, Message, ModelRequest
 from memory.fold import INSTRUCTIONS, fold_effects, fold_of, fold_prompt, given_up
+from memory.ratio import factor, start
 from memory.session import read_session
 from memory.tokens import estimate_tokens
 from schemas.memory import FoldWanted, Session
@@ -99,6 +100,7 @@ async def _wallet(s: Services, user_id: str, request: ModelRequest) -> Wallet:
     """A summary is paid like an answer, and no plan is passed for one."""
     allowance = plan_of(s.plans, user_id, (await s.people.read()).owner_id) if s.plans.any else None
     tokens = estimate_tokens(request.system) + sum(estimate_tokens(one.text) for one in request.messages)
+    tokens = round(tokens * factor(start()))  # who knows how the light model counts
     return Wallet(s.purse, allowance, user_id, lambda _: tokens)
 
 

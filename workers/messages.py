@@ -1,6 +1,7 @@
 """The messages that one turn answers. Pure."""
 
 from dataclasses import dataclass
+from itertools import takewhile
 
 from schemas.inbound import InboundMessage
 from workers.outgoing import Place
@@ -41,6 +42,17 @@ class Turn:
         return tuple(message.id for message in self.messages)
 
 
+def starts_anew(message: InboundMessage) -> bool:
+    """It is /new, perhaps with a text."""
+    return message.kind == "command" and message.command == "new"
+
+
+def of_one_person(messages: tuple[InboundMessage, ...]) -> tuple[InboundMessage, ...]:
+    """Those before the first of somebody else (in a group): where there are plans, nobody writes at another's cost."""
+    first = messages[0].user_id
+    return tuple(takewhile(lambda message: message.user_id == first, messages))
+
+
 def turn_of(turn_id: str, messages: tuple[InboundMessage, ...], now_ms: int, *, ahead_ms: int = 0) -> Turn:
     """messages: at least one; a command is alone. ahead_ms: by how much koi's clock is shifted against Telegram's."""
     first = messages[0]
@@ -50,6 +62,6 @@ def turn_of(turn_id: str, messages: tuple[InboundMessage, ...], now_ms: int, *, 
         messages=messages,
         began_ms=now_ms,
         words=Words.of(messages),
-        starts_anew=first.kind == "command" and first.command == "new",
+        starts_anew=starts_anew(first),
         late_ms=first.sent_at_ms + ahead_ms if waited_ms > LATE_MS else 0,
     )

@@ -1,6 +1,6 @@
 """What one turn asks the model: decided from what is known. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import lru_cache
@@ -13,7 +13,7 @@ from memory.labels import labels
 from memory.limits import MemoryLimits, SessionLimits
 from memory.ratio import Ratio, estimate_room, start
 from memory.tokens import estimate_tokens
-from memory.trim import trim
+from memory.trim import Trimmed, trim
 from memory.window import MESSAGE_TOKENS, Shown, exchange_tokens, session_tokens, summary_text, window
 from schemas.memory import AnswerRecord, RingEntry, Session
 from schemas.turn import LeftOut, Part
@@ -55,6 +55,8 @@ class Given:
     answer_tokens: int = ANSWER_TOKENS
     late_ms: int = 0
     """When a message was sent that waited long; 0: none did."""
+    dropped: tuple[LeftOut, ...] = ()
+    """A conversation that ran and is not shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,11 @@ class Plan:
     parts: tuple[Part, ...]
     """The payload in order, their tokens by plain estimate."""
     left_out: tuple[LeftOut, ...]
+
+    @property
+    def asked_tokens(self) -> int:
+        """Of the new message, by plain estimate: block, text and note."""
+        return sum(part.tokens for part in self.parts if part.kind in {"block", "message", "note"})
 
 
 def plan_turn(given: Given) -> Plan:
@@ -113,25 +120,36 @@ def plan_turn(given: Given) -> Plan:
         is_cut=is_cut,
         block=block,
         note=note,
-        entry_ids=_entry_ids(
-            given, block, [exchange.id for exchange in session.exchanges] if session else []
-        ),
+        entry_ids=_entry_ids(given, block, trimmed),
         seen=tuple(entry.id for entry in given.entries),
         estimated_tokens=sum(part.tokens for part in parts) + MESSAGE_TOKENS,
         parts=parts,
-        left_out=_left_out(given, user_text, block, trimmed.left_out if trimmed else ()),
+        left_out=_left_out(given, user_text, block, trimmed.left_out if trimmed else given.dropped),
     )
 
 
 def smaller(given: Given, sent_tokens: int, limit_tokens: int | None) -> Given:
-    """For a service that takes less than the settings say: a third of it, at most half of what it refused (by corrected
-    estimate), or what fits into its limit with an answer.
+    """For a service that takes less than the settings say: a third of it, or what fits into its limit with an answer.
+
+    sent_tokens: what it refused, by corrected estimate. As a budget this is too small for the same again, since a fifth
+    of it stays free (memory.ratio), and a conversation that does not fit is trimmed to 60 %.
     """
-    budget, answer = min(given.limits.budget_tokens // 3, sent_tokens // 2), given.answer_tokens // 3
+    budget, answer = min(given.limits.budget_tokens // 3, sent_tokens), given.answer_tokens // 3
     if limit_tokens:
         budget, answer = min(budget, limit_tokens // 2), min(answer, limit_tokens // 4)
     limits = replace(given.limits, budget_tokens=max(LEAST_BUDGET_TOKENS, budget))
     return replace(given, limits=limits, answer_tokens=max(LEAST_ANSWER_TOKENS, answer))
+
+
+def anew(given: Given) -> Given:
+    """For a service that cannot take even the last two exchanges, which are never cut: the conversation ends, else every
+    message of it would fail. What is remembered of it goes into the block.
+    """
+    exchanges = given.session.exchanges if given.session else ()
+    gone = (
+        LeftOut(kind="exchange", id=one.id, tokens=exchange_tokens(one), why="no_room") for one in exchanges
+    )
+    return replace(given, session=None, dropped=tuple(gone))
 
 
 def _notes(given: Given, *, is_cut: bool) -> list[str]:
@@ -197,11 +215,17 @@ def _left_out(
     return tuple(left)
 
 
-def _entry_ids(given: Given, block: Block | None, shown: Sequence[str]) -> tuple[str, ...]:
+def _entry_ids(given: Given, block: Block | None, trimmed: Trimmed | None) -> tuple[str, ...]:
     """Those that blocks of the shown conversation quote, as far as they are still remembered; the conversation's own
     exchanges; those of the new block. Each once.
+
+    What was quoted before is known of all blocks together: it is shown as long as one of them is.
     """
-    remembered = {entry.id for entry in given.entries}
-    before = given.answer.entry_ids if given.session and given.answer else ()
-    carried = (entry_id for entry_id in before if entry_id in remembered)
+    exchanges = trimmed.session.exchanges if trimmed else ()
+    carried: Iterable[str] = ()
+    if trimmed and given.answer and any(exchange.block for exchange in exchanges):
+        gone = {one.id for one in trimmed.left_out if one.kind == "exchange"}
+        remembered = {entry.id for entry in given.entries} - gone
+        carried = (entry_id for entry_id in given.answer.entry_ids if entry_id in remembered)
+    shown = (exchange.id for exchange in exchanges)
     return tuple(dict.fromkeys((*carried, *shown, *(block.entry_ids if block else ()))))

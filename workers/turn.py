@@ -1,6 +1,7 @@
 """One turn: what waits in a lane, answered together."""
 
 import asyncio
+from dataclasses import replace
 
 import structlog
 
@@ -18,7 +19,7 @@ from workers.converse import Answered, Caller, NotAsked, converse
 from workers.finish import commit_of_answer, commit_of_line
 from workers.fold import bury_fold, is_fold, run_fold
 from workers.known import Known, load_known
-from workers.messages import Turn, turn_of
+from workers.messages import Turn, of_one_person, turn_of
 from workers.outgoing import is_local
 from workers.plan import Given
 from workers.plans import plan_of
@@ -54,7 +55,8 @@ class TurnHandler:
             return HandBack(NEWER_PAUSE_MS)
         if not waiting.messages:
             return Done(Commit())
-        turn = turn_of(claim.turn_id, waiting.messages, now_ms, ahead_ms=s.ahead_ms)
+        messages = of_one_person(waiting.messages) if s.plans.any else waiting.messages
+        turn = turn_of(claim.turn_id, messages, now_ms, ahead_ms=s.ahead_ms)
         with structlog.contextvars.bound_contextvars(turn_id=turn.id, lane=claim.lane):
             try:
                 known = await load_known(s, turn.first, now_ms)
@@ -62,7 +64,8 @@ class TurnHandler:
                 return HandBack(NEWER_PAUSE_MS)
             if known.broken:
                 await tell_owner(s, BrokenMemory(known.broken), turn.place)
-            return await self._own_line(turn, known) or await self._answer(turn, known, deadline_at)
+            outcome = await self._own_line(turn, known) or await self._answer(turn, known, deadline_at)
+            return outcome if len(messages) == len(claim.items) else _leaving_the_rest(outcome, claim, turn)
 
     def bury(self, claim: Claim, reason: str) -> Commit:
         """See lanes.outcome.Handler."""
@@ -103,6 +106,7 @@ class TurnHandler:
             deadline_at,
             allowance,
             known.outages,
+            known.ratios,
         )
         answered = await converse(s, chosen, _given(s, turn, known, brain, chosen), caller)
         match answered:
@@ -140,6 +144,13 @@ class TurnHandler:
             models=models_for(s.brain_of(first.bot), allowance),
             wanted=known.wanted,
         )
+
+
+def _leaving_the_rest(outcome: Outcome, claim: Claim, turn: Turn) -> Outcome:
+    """The first messages of the claim were answered; the others are the next turn."""
+    if not isinstance(outcome, Done):
+        return outcome
+    return Done(replace(outcome.commit, remove=tuple(item.id for item in claim.items[: len(turn.messages)])))
 
 
 def _given(s: Services, turn: Turn, known: Known, brain: Brain, chosen: Chosen) -> Given:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from llm.request import Completion, Usage
 from memory.ratio import factor, start
 from schemas.call import CallRecord
-from schemas.turn import Part, TurnRecord
+from schemas.turn import TurnRecord
 from workers.choose import Chosen
 from workers.converse import Answered
 from workers.known import Known
@@ -15,7 +15,7 @@ from workers.services import Services
 
 
 def turn_record(turn: Turn, answered: Answered, known: Known, chosen: Chosen, s: Services) -> TurnRecord:
-    """Tokens in it are corrected for the model and chat, as they were when the turn was planned."""
+    """The correction is the one that the turn was planned with."""
     plan, completion = answered.plan, answered.completion
     correction = factor(known.ratios.get(chosen.model, start()))
     return TurnRecord(
@@ -36,7 +36,7 @@ def turn_record(turn: Turn, answered: Answered, known: Known, chosen: Chosen, s:
         budget_tokens=s.session.budget_tokens,
         estimated_tokens=round(plan.estimated_tokens * correction),
         correction=round(correction, 4),
-        parts=tuple(_corrected(part, correction) for part in plan.parts),
+        parts=plan.parts,
         left_out=plan.left_out,
         calls=answered.calls,
         ending=completion.ending,
@@ -73,7 +73,3 @@ def _oldest_ms(began_ms: int, plan: Plan) -> int:
     if plan.session and plan.session.summary:
         stamps.append(plan.session.summary_oldest_ms)
     return min(stamps)
-
-
-def _corrected(part: Part, correction: float) -> Part:
-    return part.model_copy(update={"tokens": round(part.tokens * correction)})

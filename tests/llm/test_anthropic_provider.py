@@ -381,5 +381,21 @@ def test_what_the_sdk_raises_is_known_by_its_class(error: Exception, kind: Failu
     assert failure_of(error).kind == kind
 
 
+@pytest.mark.parametrize(
+    ("fault", "failure"),
+    [
+        ({"type": {"a": 1}, "message": ["slow", "down"]}, Failure("rate_limited", "HTTP 429")),
+        ({"type": 7, "message": 7}, Failure("rate_limited", "HTTP 429 7")),
+        ("my code is 4711", Failure("rate_limited", "HTTP 429")),
+        ({"type": "my code is 4711"}, Failure("rate_limited", "HTTP 429")),
+    ],
+)
+def test_an_error_body_of_an_odd_shape_is_known_by_its_status(fault: object, failure: Failure) -> None:
+    body = {"error": fault}
+    response = httpx2.Response(429, json=body, request=httpx2.Request("POST", "http://h"))
+
+    assert failure_of(anthropic.APIStatusError("no", response=response, body=body)) == failure
+
+
 def test_the_kinds_of_failure_are_outcomes_too() -> None:
     assert set(get_args(FailureKind.__value__)) <= set(get_args(Outcome.__value__))

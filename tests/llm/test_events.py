@@ -23,6 +23,10 @@ DELTA = "content_block_delta"
         ),
         ({"type": "message_start", "message": {"usage": None}}, [Used(Usage())]),
         ({"type": "message_start", "message": {"usage": {"input_tokens": "3"}}}, [Used(Usage())]),
+        *(
+            ({"type": "message_start", "message": {"usage": {"input_tokens": odd}}}, [Used(Usage())])
+            for odd in (-1, True, 10**30, 1.5)
+        ),
         ({"type": "content_block_start", "content_block": {"type": "text", "text": ""}}, [Working()]),
         ({"type": "content_block_start", "content_block": {"type": "text", "text": "Hi"}}, [Text("Hi")]),
         ({"type": "content_block_start", "content_block": {"type": "tool_use"}}, [Working()]),
@@ -60,6 +64,7 @@ def test_an_event_of_no_known_shape_is_malformed(event: object) -> None:
         ({"code": 429, "message": "slow down"}, "rate_limited"),
         ({"message": "oops"}, "server_error"),
         ("oops", "server_error"),
+        ({"type": "oops, I read: my code is 4711"}, "server_error"),
     ],
 )
 def test_an_error_event_fails_the_call(error: object, kind: FailureKind) -> None:

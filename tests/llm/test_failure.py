@@ -1,6 +1,12 @@
 import pytest
 
-from llm.failure import FailureKind, kind_of, limit_tokens_in, retry_after_s
+from llm.failure import FailureKind, kind_of, limit_tokens_in, names, retry_after_s
+
+
+def test_a_detail_is_made_of_names_and_of_nothing_that_may_be_text() -> None:
+    given = ("overloaded_error", None, 7, "my code is 4711", "x" * 65, "req_011CSHo", "a\nb")
+
+    assert names(*given) == "overloaded_error req_011CSHo"
 
 
 @pytest.mark.parametrize(

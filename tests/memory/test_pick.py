@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -135,16 +136,24 @@ def test_the_point_at_which_a_topic_was_left_is_told_although_the_message_names_
     ]
     entries = talk(*bread, *studies)
 
-    assert left_at([set(f"{one.user_message} {one.reply}".split()) for one in entries]) == 2
+    assert left_at([Counter(f"{one.user_message} {one.reply}".split()) for one in entries]) == [2]
     assert "cast iron pot" in built(entries, "How long does it take there?", budget=300).text
 
 
 def test_talk_that_stays_with_its_topic_has_no_turn() -> None:
-    same = {"bread", "flour", "oven", "yeast"}
+    same = ("bread", "flour", "oven", "yeast")
 
-    assert left_at([same | {str(number)} for number in range(8)]) is None
-    assert left_at([]) is None
-    assert left_at([set(), set(), set(), set()]) is None
+    assert left_at([Counter((*same, str(number))) for number in range(8)]) == []
+    assert left_at([]) == []
+    assert left_at([Counter[str]()] * 4) == []
+
+
+def test_talk_that_turned_twice_was_left_twice() -> None:
+    topics = ("bread flour", "Toronto university", "passport visa")
+
+    left = left_at([Counter(f"{topic} {number}".split()) for topic in topics for number in range(4)])
+
+    assert sorted(left) == [3, 7]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ that nothing of all this outlives its day, or a /forget.
 
 import asyncio
 import re
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,7 +34,7 @@ token_env = "HAUS_TOKEN"
 
 [money]
 currency = "EUR"
-rate = 0.5
+rate = 0.8
 
 [memory]
 budget_tokens = 150
@@ -54,7 +53,7 @@ output = 100
 """
 ENVIRONMENT = {**koi.ENVIRONMENT, "KOI_LANGUAGE": "de", "KOI_TURN__DEBOUNCE": "50ms"}
 GERMAN: dict[str, Any] = {"language": "de"}
-QUESTION = "Wo liegt der Hausschluessel?"
+QUESTION = "Wo liegt der Schluessel?"
 DEMANDING = "Ordne meine Wochenaufgaben nach Dringlichkeit und Verantwortlichkeit!"
 FILLER = "Dazu kommen Zucker, Zitronen und Zimt in ein grosses Glas. " * 6
 SECRETS = {ANNA: "Quitte", BEN: "Stachelbeere", CLARA: "Holunder"}
@@ -120,7 +119,7 @@ async def anna(story: Story, stack: Stack, redis: RedisPort, talk: Talk) -> None
         story.heard[text] = heard = await talk.say(BOT, ANNA, text, **GERMAN)
         return heard
 
-    await say("Der Hausschluessel liegt unter der Quitte.", "Gut, ich merke mir das.")
+    await say("Der Schluessel liegt unter der Quitte.", "Gut, ich merke mir das.")
     await say("/new")
     await say(QUESTION, "Im Garten, unter dem Baum.")
     why = await say("/why")
@@ -190,9 +189,9 @@ def test_why_tells_in_german_what_the_answer_was_made_of_and_what_it_cost(story:
     assert "Modell: light" in lines
     assert "Gewählt, weil: eine kleine Bitte" in lines
     assert "Tokens: 90 gelesen, 10 geschrieben" in lines
-    assert "Kosten: 0,00090 €" in lines  # (40 + 37.5 + 2) · 10 + 10 · 100 = 1795 µ$, half of it in euros
+    assert "Kosten: 0,0014\xa0€" in lines  # (40 + 37.5 + 2) · 10 + 10 · 100 = 1795 µ$
     assert lines[-1] == f"Mehr: koi explain {handle_of(story.record.id)[:8]}"
-    assert any(line.endswith("Der Hausschluessel liegt unter der Quitte.") for line in lines)
+    assert any(line.endswith("Der Schluessel liegt unter der Quitte.") for line in lines)
 
 
 def test_explain_finds_the_turn_by_the_handle_that_why_shows(story: Story) -> None:
@@ -201,7 +200,8 @@ def test_explain_finds_the_turn_by_the_handle_that_why_shows(story: Story) -> No
     question = story.heard[QUESTION].messages[-1]["content"]
 
     assert (record.user_id, record.bot, record.ending) == (str(ANNA), "haus", "complete")
-    assert (record.model, record.asked, record.tier, record.why) == ("light", "light", "light", "short_request")
+    assert (record.model, record.asked) == ("light", "light")
+    assert (record.tier, record.why) == ("light", "short_request")
     assert [part.kind for part in record.parts] == ["system", "block", "message"]
     assert question == "".join(part.text for part in record.parts)
     assert "unter der Quitte" in block.text
@@ -214,14 +214,14 @@ def test_explain_has_the_same_calls_as_the_stream(story: Story) -> None:
     of_turn = [call for call in story.calls if call.turn_id == story.record.id]
 
     assert list(story.record.calls) == of_turn
-    assert [(call.model, call.outcome, call.cost_microusd) for call in of_turn] == [("light", "answered", 1795)]
+    assert [(one.model, one.outcome, one.cost_microusd) for one in of_turn] == [("light", "answered", 1795)]
 
 
 @pytest.mark.parametrize(
     "words",
     [
         "Antwort ", "Was das Modell bekam", "Anweisungen", "Erinnerung an frühere Gespräche", "Aufrufe", "Kosten",
-        "0,00090 €", "unter der Quitte", QUESTION, "eine kleine Bitte",
+        "0,0014\xa0€", "unter der Quitte", QUESTION, "eine kleine Bitte",
     ],
 )  # fmt: skip
 def test_explain_prints_a_german_page(story: Story, words: str) -> None:
@@ -233,8 +233,8 @@ def test_usage_counts_what_was_used_today_and_this_month(story: Story) -> None:
     reply = story.heard["/usage"].reply
     today, month = [line for line in reply.splitlines() if "2 Antworten" in line]
 
-    assert today.startswith("Heute: 2 Antworten · 200 Tokens · 0,0018 €")
-    assert month.endswith("2 Antworten · 200 Tokens · 0,0018 €")
+    assert today.startswith("Heute: 2 Antworten · 200 Tokens · 0,016\xa0€")
+    assert month.endswith("2 Antworten · 200 Tokens · 0,016\xa0€")
     assert story.heard["/usage"].requests == ()
 
 
@@ -273,7 +273,7 @@ def test_a_tap_forgets_the_entry_and_every_record_that_quotes_it(story: Story) -
     assert holding(story.held["before the tap"], SECRETS[ANNA]) >= {keys.ring(owner), keys.turns(owner)}
     assert holding(story.held["after the tap"], SECRETS[ANNA]) == set()
     assert "Im Garten" in story.held["after the tap"][keys.ring(owner)]  # the other entry stays
-    assert "Diese Antwort gibt es nicht" in story.afterwards
+    assert "diese Antwort gibt es nicht" in story.afterwards
 
 
 @pytest.mark.parametrize("person", [BEN, CLARA])
@@ -296,4 +296,4 @@ def test_forget_all_leaves_none_of_them_and_touches_nobody_else(story: Story) ->
 def test_twenty_five_hours_later_the_database_holds_none_of_their_words(story: Story, person: int) -> None:
     assert holding(story.held["25 hours later"], SECRETS[person]) == set()
     assert holding(story.held["25 hours later"], "Zitronen") == set()
-    assert holding(story.held["25 hours later"], "Hausschluessel") == set()
+    assert holding(story.held["25 hours later"], "Schluessel") == set()

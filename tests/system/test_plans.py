@@ -91,7 +91,7 @@ async def played(stack: Stack) -> Story:
         ]
         koi.at(shift_s, bot, *workers)
         koi.start(bot, *workers)
-        await until(lambda: redis.zcard(keys.alive("worker")), what="a worker")
+        await until(lambda: both_alive(redis), what="two workers")
         story, talk = Story(), Talk(telegram, model)
         await money(story, redis, talk)
         await few(story, redis, talk)
@@ -104,6 +104,10 @@ async def played(stack: Stack) -> Story:
         )
         story.workers = {worker.name for worker, n in zip(workers, turns, strict=True) if n}
     return story
+
+
+async def both_alive(redis: RedisPort) -> bool:
+    return await redis.zcard(keys.alive("worker")) == 2
 
 
 async def money(story: Story, redis: RedisPort, talk: Talk) -> None:

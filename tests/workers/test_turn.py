@@ -9,6 +9,7 @@ import pytest
 
 from infra import keys
 from infra.forget import forget
+from infra.settings import PlanSettings
 from lanes.commit import Committed
 from lanes.dead import dead_letters
 from lanes.outcome import Commit, Done, Failed, HandBack
@@ -22,9 +23,11 @@ from memory.ring import read_ring
 from schemas.call import CallRecord
 from schemas.dead import DeadLetter
 from schemas.memory import AnswerRecord, RingEntry, Session
+from schemas.turn import TurnRecord
 from schemas.wire import dump, load
 from tests.contents import everything
 from tests.workers.stage import House, completion
+from workers.plans import plans_from
 from workers.services import Brain
 from workers.turn import NEWER_PAUSE_MS
 
@@ -471,6 +474,20 @@ async def test_a_service_that_takes_less_is_given_less_in_the_same_turn(house: H
     assert sum(len(m.text) for m in second.messages) < sum(len(m.text) for m in first.messages)
 
 
+async def test_what_is_refused_far_below_the_budget_is_sent_smaller_too(house: House) -> None:
+    house.chain.script = [completion("ja", usage=Usage())] * 8
+    for _ in range(8):
+        await house.say("Wort " * 100)
+    asked_before = len(house.chain.requests)
+    house.chain.script = [RequestRejected((), "too_long", too_long=True), "geschafft"]
+
+    assert await house.say("Und nun?") == "geschafft"
+
+    first, second = house.chain.requests[asked_before:]
+    assert len(second.messages) < len(first.messages)
+    assert second.messages[-1] == first.messages[-1]
+
+
 async def test_what_is_too_long_twice_is_given_up(house: House) -> None:
     house.chain.script = [RequestRejected((), "too_long", too_long=True)] * 2
     await house.push(house.message("Hallo"))
@@ -498,3 +515,56 @@ async def test_of_a_forgotten_message_no_dead_letter_is_written(house: House) ->
     await house.settle(claim, Done(house.handler.bury(claim, "overloaded")))
 
     assert await dead_letters(house.redis) == []
+
+
+async def test_new_ends_the_conversation_also_if_nobody_answers_its_text(house: House) -> None:
+    await house.say("eins")
+    await house.push(house.message("/new zwei"))
+
+    await house.bury("sonnet: overloaded")
+
+    assert await house.redis.exists(keys.session("7:42:0")) == 0
+
+
+async def test_where_there_are_plans_everybody_in_a_group_writes_on_their_own(house: House) -> None:
+    plans = plans_from({"free": PlanSettings(people=("*",), messages_per_day=2)})
+    house.services = replace(house.services, plans=plans)
+    for text, user_id in (("A1", "42"), ("B1", "43"), ("B2", "43"), ("A2", "42")):
+        await house.push(house.message(text, user_id=user_id, chat_id="-100", chat_kind="group"))
+
+    for _ in range(3):
+        await house.turn()
+
+    assert [request.messages[-1].text for request in house.chain.requests] == ["A1", "B1\n\nB2", "A2"]
+    assert [len(reply.answers) for reply in await house.replies("7:-100:0")] == [1, 2, 1]
+    assert await house.redis.zcard(keys.inbox_queue()) == 0
+
+
+async def test_without_plans_a_group_is_answered_together(house: House) -> None:
+    for text, user_id in (("A1", "42"), ("B1", "43")):
+        await house.push(house.message(text, user_id=user_id, chat_id="-100", chat_kind="group"))
+
+    await house.turn()
+
+    assert [request.messages[-1].text for request in house.chain.requests] == ["A1\n\nB1"]
+
+
+async def test_a_conversation_that_a_service_cannot_take_is_not_stuck(house: House) -> None:
+    """Its last two exchanges are never cut: they go whole, and the memory block tells of them."""
+    house.chain.script = [completion("lang und breit " * 500, usage=Usage())] * 2
+    for number in (1, 2):
+        await house.say(f"Frage {number}")
+    too_long = RequestRejected((), "sonnet: too_long", too_long=True, limit_tokens=2_000)
+    house.chain.script = [too_long, too_long, "geschafft"]
+
+    assert await house.say("Frage 3") == "geschafft"
+
+    (asked,) = house.chain.requests[-1].messages
+    assert "Frage 2" in asked.text
+    session = load(Session, await house.redis.get(keys.session("7:42:0")) or b"")
+    assert [exchange.reply for exchange in session.exchanges] == ["geschafft"]
+    record = load(TurnRecord, (await house.redis.lrange(keys.turns("home:u:42"), -1, -1))[0])
+    assert [(left.kind, left.why) for left in record.left_out if left.kind != "entry"] == [
+        ("exchange", "no_room"),
+        ("exchange", "no_room"),
+    ]
