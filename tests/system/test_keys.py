@@ -49,7 +49,9 @@ WORDS = (
 )  # fmt: skip
 """What people and models say, and how the stranger is called; ASCII."""
 COMMANDS = ("/start", "/help", "/whoami", "/why", "/memory", "/new", "/forget")
-TEXT_MAY_STAND = ("koi:lane:*:bodies", "koi:lane:out:*:kept", "koi:ring:*", "koi:session:*", "koi:dead:*")
+TEXT_MAY_STAND = (
+    "koi:lane:*:bodies", "koi:lane:out:*:kept", "koi:ring:*", "koi:session:*", "koi:turns:*", "koi:fold:*", "koi:dead:*",
+)  # fmt: skip
 EVENTS = ("update_ignored", "turn_answered", "turn_failed", "reply_sent")
 """Some of what must be in a log that leaves nothing out."""
 RETRIED = 2
