@@ -10,7 +10,7 @@ from schemas.memory import Exchange, RingEntry
 TELEGRAM_NAME = re.compile(r"telegram_(\d{1,20})")
 
 
-def make_entry(
+def make_entry(  # noqa: PLR0913 — what an entry says of itself
     exchange: Exchange,
     limits: MemoryLimits,
     *,
@@ -18,8 +18,12 @@ def make_entry(
     workdir: str = "",
     bot: str = "",
     lane: str = "",
+    tokens: tuple[int, int] = (0, 0),
 ) -> RingEntry:
-    """The exchange, its texts cut to the limits, and what choosing sentences needs; with the same id and time."""
+    """The exchange, its texts cut to the limits, and what choosing sentences needs; with the same id and time.
+
+    tokens: estimates of its message and its reply, if they are known.
+    """
     user_message = cut(exchange.user, limits.user_chars)
     summary = summarise(exchange.reply, limits.summary_chars)
     reply = cut(exchange.reply, limits.reply_chars) if limits.reply_chars else ""
@@ -33,7 +37,14 @@ def make_entry(
         workdir=workdir,
         bot=bot,
         lane=lane,
-        features=pack(find(user_message, reply or summary)),
+        features=pack(
+            find(
+                user_message,
+                reply or summary,
+                tokens[0] if user_message == exchange.user else 0,
+                tokens[1] if reply == exchange.reply else 0,
+            )
+        ),
     )
 
 

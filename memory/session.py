@@ -71,13 +71,17 @@ def new_exchange(  # noqa: PLR0913 — the parts of one value
     note: str = "",
     rounds: Sequence[ToolRound] = (),
     asked_tokens: int = 0,
+    reply_tokens: int = 0,
 ) -> Exchange:
     """A question and its answer, as they may be stored; note and rounds as the model was given them.
 
-    asked_tokens: estimate of block, user and note, if it is known.
+    asked_tokens, reply_tokens: estimates of block, user and note together, and of the reply, if they are known.
     """
     user, reply = clean(user), clean(reply)
-    asked = asked_tokens or estimate_tokens(block + user + note)
+    asked, answered = (
+        asked_tokens or estimate_tokens(block + user + note),
+        reply_tokens or estimate_tokens(reply),
+    )
     return Exchange(
         id=turn_id,
         at_ms=at_ms,
@@ -87,7 +91,7 @@ def new_exchange(  # noqa: PLR0913 — the parts of one value
         block_oldest_ms=block_oldest_ms,
         note=note,
         rounds=tuple(rounds),
-        tokens=asked + estimate_tokens(reply) + 2 * MESSAGE_TOKENS + sum(map(round_tokens, rounds)),
+        tokens=asked + answered + 2 * MESSAGE_TOKENS + sum(map(round_tokens, rounds)),
     )
 
 

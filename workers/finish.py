@@ -15,6 +15,7 @@ from memory.fold import fold_pushes, taken_effects
 from memory.ratio import learn, pack, start
 from memory.ring import remember
 from memory.session import end_effects, extend, new_exchange, session_effects, suggests_fresh_start
+from memory.tokens import estimate_tokens
 from schemas.memory import AnswerRecord, Exchange, Session
 from schemas.reply import Button, Reply
 from schemas.wire import dump
@@ -66,34 +67,38 @@ def commit_of_answer(turn: Turn, answered: Answered, known: Known, chosen: Chose
     if completion.ending == "refused":
         line = commit_of_line(turn, _refusal_line(turn.language))
         return Commit((*line.effects, *effects), texts, pushes=line.pushes)
-    exchange = _exchange(turn, plan, completion)
+    reply_tokens = estimate_tokens(completion.text)
+    exchange = _exchange(turn, plan, completion, reply_tokens)
     session = extend(plan.session, exchange, plan.seen, now_ms, s.session, chosen.choice.tier)
-    texts += _memory_effects(turn, exchange, session, known, s)
+    texts += session_effects(lane, session, s.session)
+    texts += _ring_effects(turn, exchange, (plan.user_tokens, reply_tokens), known, s)
+    texts += taken_effects(lane) if known.has_fold else ()
     return Commit(
         effects, texts, pushes=(push_reply(_reply(turn, answered, session, s)), *_folds(turn, session))
     )
 
 
-def _exchange(turn: Turn, plan: Plan, completion: Completion) -> Exchange:
+def _exchange(turn: Turn, plan: Plan, completion: Completion, reply_tokens: int) -> Exchange:
     block, oldest_ms = (plan.block.text, plan.block.oldest_ms) if plan.block else ("", 0)
     return new_exchange(
-        turn.id, turn.began_ms, plan.user_text, completion.text,
-        block=block, block_oldest_ms=oldest_ms, note=plan.note, asked_tokens=plan.asked_tokens,
+        turn.id, turn.began_ms, plan.user_text, completion.text, block=block, block_oldest_ms=oldest_ms,
+        note=plan.note, asked_tokens=plan.asked_tokens, reply_tokens=reply_tokens,
     )  # fmt: skip
 
 
-def _memory_effects(
-    turn: Turn, exchange: Exchange, session: Session, known: Known, s: Services
+def _ring_effects(
+    turn: Turn, exchange: Exchange, tokens: tuple[int, int], known: Known, s: Services
 ) -> tuple[Effect, ...]:
-    """The conversation and the ring; a summary that was read is taken."""
     first = turn.first
-    name = session_name_of(first.user_id)
-    entry = make_entry(exchange, s.memory, session_name=name, bot=first.bot, lane=first.lane)
-    return (
-        *session_effects(first.lane, session, s.session),
-        *remember(first.owner, entry, known.remembered, s.memory),
-        *(taken_effects(first.lane) if known.has_fold else ()),
+    entry = make_entry(
+        exchange,
+        s.memory,
+        session_name=session_name_of(first.user_id),
+        bot=first.bot,
+        lane=first.lane,
+        tokens=tokens,
     )
+    return remember(first.owner, entry, known.remembered, s.memory)
 
 
 def _folds(turn: Turn, session: Session) -> Sequence[Push]:

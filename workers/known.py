@@ -6,6 +6,7 @@ import structlog
 
 from infra import keys
 from infra.together import checked, together
+from llm.candidates import OFFLINE_MODEL
 from llm.routing import Tier
 from memory.fold import read_fold
 from memory.ratio import Ratio, unpack
@@ -46,13 +47,15 @@ async def load_known(s: Services, message: InboundMessage, now_ms: int) -> Known
 
     Raises: NewerVersion: a part was written by a newer release. RedisError.
     """
-    lane, first_choices = message.lane, s.brain_of(message.bot).models.firsts
+    lane, models = message.lane, s.brain_of(message.bot).models
+    learns = models.firsts != (OFFLINE_MODEL,)  # the offline model neither fails nor counts tokens
+    first_choices = models.firsts if learns else ()
     of_lane = (keys.session(lane), keys.answer(lane), keys.choice(lane), keys.fold(lane))
-    (session_raw, answer_raw, wanted, fold, *outages), ring_raws, ratios = checked(
+    (session_raw, answer_raw, wanted, fold, *outages), ring_raws, *ratios = checked(
         await together(s.redis).run(
             ("MGET", *of_lane, *map(keys.outage, first_choices)),
             ("LRANGE", keys.ring(message.owner), 0, -1),
-            ("HGETALL", keys.ratios(lane)),
+            *([("HGETALL", keys.ratios(lane))] if learns else ()),
         )
     )
     remembered = read_ring(ring_raws, now_ms, s.memory)
@@ -70,7 +73,7 @@ async def load_known(s: Services, message: InboundMessage, now_ms: int) -> Known
         remembered=remembered,
         answer=_optional(AnswerRecord, answer_raw),
         wanted=wanted_of(wanted),
-        ratios={model.decode(): unpack(packed) for model, packed in _pairs(ratios)},
+        ratios={model.decode(): unpack(packed) for found in ratios for model, packed in _pairs(found)},
         outages=frozenset(
             model for model, raw in zip(first_choices, outages, strict=True) if raw is not None
         ),

@@ -83,6 +83,11 @@ class Plan:
     left_out: tuple[LeftOut, ...]
 
     @property
+    def user_tokens(self) -> int:
+        """Of what the person wrote, by plain estimate."""
+        return next(part.tokens for part in self.parts if part.kind == "message")
+
+    @property
     def asked_tokens(self) -> int:
         """Of the new message, by plain estimate: block, text and note."""
         return sum(part.tokens for part in self.parts if part.kind in {"block", "message", "note"})
