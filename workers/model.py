@@ -87,7 +87,7 @@ def wanted_of(stored: bytes | str | None) -> Tier | None:
 def model_text(state: ModelState) -> str:
     """Which models there are, who chooses, and how the last choice came about."""
     lines = [_kinds(state), _chooser(state)]
-    if state.last_model:
+    if state.last_model and _has_choice(state):
         why = why_words(state.last_why, state.language)
         reason = say(
             state.language, "The last answer here is from {model}: {why}.", model=state.last_model, why=why
