@@ -54,10 +54,11 @@ class _Builder:
         self.providers: dict[Service, Provider] = {}
 
     def brain(self, own: tuple[str, ...], persona: str, *, configured: bool) -> Brain:
-        strong = own or self.settings.models
+        """own: a bot's models; what people tell such a bot reaches no other, not even the light one of the house."""
+        strong, small = own or self.settings.models, self.settings.light_model
         chain, light = self._chain(strong), None
-        if self.settings.light_model and strong:
-            light = self._chain(tuple(dict.fromkeys((self.settings.light_model, *strong))))
+        if strong and small and (not own or small in own):
+            light = self._chain(tuple(dict.fromkeys((small, *strong))))
         names = tuple(candidate.model for candidate in chain.candidates)
         models = Models(names, light.candidates[0].model if light else "")
         return Brain(chain, models, persona, configured, light)

@@ -13,6 +13,7 @@ from infra.clock import Clock
 from infra.redis_port import RedisPort
 from infra.settings import BotSettings, Settings, TurnSettings
 from llm.errors import NotConfigured
+from llm.routing import Models
 from schemas.reply import Reply
 from tests.fakes.model_script import OVERLOADED, Answer
 from tests.fakes.model_server import ModelServer
@@ -126,6 +127,26 @@ def test_a_bot_has_a_chain_of_its_own_only_if_it_names_models(tmp_path: Path) ->
     assert brains.by_bot["b"].chain is brains.chains[0]
     assert [brains.by_bot[name].persona for name in "abc"] == ["", "You are a pirate.", "Be brief."]
     assert brains.house.configured
+
+
+def test_a_bot_with_models_of_its_own_asks_no_other_not_even_the_light_one() -> None:
+    settings = Settings(
+        models=("big", "spare"),
+        light_model="small",
+        openrouter_api_key=SecretStr("key"),
+        bots=(
+            BotSettings(name="house"),
+            BotSettings(name="private", models=("at/home",)),
+            BotSettings(name="both", models=("at/home", "small")),
+        ),
+    )
+
+    by_bot = build_brains(settings).by_bot
+
+    assert by_bot["house"].models == Models(("big", "spare"), "small")
+    assert by_bot["private"].models == Models(("at/home",))
+    assert by_bot["private"].light is None
+    assert by_bot["both"].models == Models(("at/home", "small"), "small")
 
 
 def test_without_models_nothing_is_configured() -> None:
