@@ -117,7 +117,7 @@ async def _act(act: Act, ids: tuple[str, ...], *, everything: bool) -> int:
 def _table(letters: Iterable[DeadLetter], *, now_ms: int) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("id", "age", "who", "reason", "begins with"):
-        table.add_column(name, overflow="fold")
+        table.add_column(name, overflow="fold", no_wrap=name == "id")  # so that it can be copied
     for letter in letters:
         who, words = words_of(letter)
         shown = (who, cut(letter.reason, REASON_CHARS), cut(words, WORDS_CHARS))

@@ -47,6 +47,8 @@ async def _found(settings: Settings, turn: str) -> tuple[TurnRecord, tuple[Excha
     async with open_redis(settings, name="explain", patience_s=redis_patience_s(settings)) as redis:
         record = await find_turn(redis, turn, now_ms, ms(settings.memory.max_age))
         raw = await redis.get(keys.session(record.lane)) if record else None
+    if record is None and not turn:
+        raise Failure(say(settings.language, "there was no answer lately, so there is nothing to explain"))
     if record is None:
         raise Failure(
             say(

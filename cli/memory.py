@@ -16,6 +16,7 @@ from rich.text import Text
 
 from cli.environment import koi_settings
 from cli.faults import FAILED, Failure
+from cli.live_log import log_quiet
 from cli.seat import OWNER_NAME, STORE
 from cli.texts import say, say_n
 from infra.clock import system_clock
@@ -113,6 +114,7 @@ def user_id_of(name: str) -> str:
 @asynccontextmanager
 async def _desk(user: str, store: str) -> AsyncGenerator[Desk]:
     settings = koi_settings()
+    log_quiet(settings.log)
     async with open_redis(settings, name="memory") as redis:
         owner = user_id_of(user or await owner_id(redis, settings) or OWNER_NAME)
         yield Desk(settings, redis, owner, store)

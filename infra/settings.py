@@ -194,6 +194,9 @@ def _check_together(settings: Settings) -> None:
         raise BadSetting(
             "TELEGRAM_WEBHOOK_SECRET is not set; with TELEGRAM_WEBHOOK_URL it must be a long random text"
         )
+    money = settings.money
+    if money.currency != "USD" and "rate" not in money.model_fields_set:
+        raise BadSetting(f"money.rate is not set; it must be how many {money.currency} one US dollar is")
     names = [bot.name for bot in settings.bots]
     if twice := next((name for name in names if names.count(name) > 1), ""):
         raise BadSetting(f"bots.name is {twice!r} twice; each bot must have a name of its own")

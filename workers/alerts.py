@@ -49,7 +49,7 @@ async def tell_owner(s: Services, alert: Alert, place: Place) -> None:
         outage = outage_of(alert, known) if model and isinstance(alert, FellBack | NobodyAnswered) else None
         commands = _notice(s, dated(alert, outage), f"alert:{alert.cause}", place, await s.people.read())
         if not commands:
-            log.warning("alert_to_nobody", cause=alert.cause)
+            log.debug("alert_to_nobody", cause=alert.cause)
             return
         if outage is not None:
             commands = (*commands, ("SET", keys.outage(model), dump(outage), "EX", KEPT_S))

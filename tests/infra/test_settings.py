@@ -228,6 +228,7 @@ def test_money_and_plans_may_be_set_by_variables() -> None:
     settings = load(
         {
             "KOI_MONEY__CURRENCY": "CHF",
+            "KOI_MONEY__RATE": "0.9",
             "KOI_PLANS__FREE__PEOPLE": "7, *",
             "KOI_PLANS__FREE__MODELS": "a,b",
             "KOI_PRICES__LOCAL__INPUT": "0.1",
@@ -505,3 +506,10 @@ def test_lines_of_keys_are_found_in_tables_and_lists_of_tables() -> None:
     assert dict(key_lines(text)) == {
         ("a",): 2, ("s", "b", "c"): 4, ("t", 0, "d"): 6, ("t", 1, "d"): 9, ("p", "a.b", "e f"): 11,
     }  # fmt: skip
+
+
+def test_another_currency_needs_its_rate() -> None:
+    with pytest.raises(BadSetting, match=r"money\.rate is not set; it must be how many EUR one US dollar is"):
+        load_settings({"KOI_MONEY__CURRENCY": "EUR"}, None)
+
+    assert load_settings({"KOI_MONEY__CURRENCY": "EUR", "KOI_MONEY__RATE": "0.86"}, None).money.rate == 0.86
