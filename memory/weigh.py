@@ -44,7 +44,7 @@ class Weighed:
     """What each sentence has in common with the message, 0…1 of the message's weight."""
     asked: list[set[str]]
     """The telling terms each shares with the message."""
-    exchanges: list[Counter[str]]
+    exchanges: list[dict[str, int]]
     """Of each entry the terms that are more than grammar, and in how many of its sentences they stand."""
 
     def of(self, number: int) -> range:
@@ -76,10 +76,8 @@ def weigh(entries: Sequence[Features], message: str) -> Weighed:
         if least:
             overlaps[start:end] = [max(least, overlap) for overlap in overlaps[start:end]]
     heavy = {term for term, length in lengths.items() if length == 1}
-    exchanges = [
-        Counter(term for term in chain.from_iterable(terms[start:end]) if term in heavy)
-        for start, end in pairwise(firsts)
-    ]
+    counts = [Counter(chain.from_iterable(terms[start:end])) for start, end in pairwise(firsts)]
+    exchanges = [{term: count for term, count in one.items() if term in heavy} for one in counts]
     asked = [{term for term in found if lengths[term] >= TELLING} for found in shared]
     return Weighed(firsts, numbers, terms, weights, overlaps, asked, exchanges)
 
@@ -92,7 +90,9 @@ def _kept(entries: Sequence[Features], wanted: Iterable[str]) -> list[Sequence[i
     rare = [term for term in wanted if length_weight(term) == 1]
     kept: list[Sequence[int]] = []
     for one in entries[:-1]:
-        hits = [sum(term in line for term in rare) for line in one.terms]
+        whole = "\n".join(one.terms)
+        here = [term for term in rare if term in whole]
+        hits = [sum([term in line for term in here]) for line in one.terms] if here else [0] * len(one.terms)
         best = sorted(range(len(hits)), key=hits.__getitem__, reverse=True)[:most]
         kept.append(sorted(best))
     return [*kept, range(len(entries[-1].terms))]
