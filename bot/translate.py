@@ -6,7 +6,19 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import structlog
-from aiogram.types import CallbackQuery, Chat, InaccessibleMessage, Message, Update, User
+from aiogram.types import (
+    CallbackQuery,
+    Chat,
+    InaccessibleMessage,
+    Message,
+    MessageOriginChannel,
+    MessageOriginChat,
+    MessageOriginHiddenUser,
+    MessageOriginUnion,
+    MessageOriginUser,
+    Update,
+    User,
+)
 from pydantic import ValidationError
 
 from bot.api import Me
@@ -27,6 +39,8 @@ MEDIA = (
 """Fields of a Message that hold something a person sent on purpose."""
 COMMAND = re.compile(r"/(?P<name>[A-Za-z0-9_]{1,32})(?:@(?P<bot>\w+))?(?:\s+(?P<argument>.*))?", re.DOTALL)
 NAME_CHARS = 64
+SOMEBODY = "somebody"
+"""Who forwards need not have a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +116,33 @@ def translate(update: Update, me: Me, now_ms: int) -> InboundMessage | Ignored:
         command=command["name"].lower() if command else "",
         argument=(command["argument"] or "").strip() if command else "",
         media="" if text else _media(message),
+        **_newer(message),
     )
+
+
+def _newer(message: Message) -> dict[str, Any]:
+    """Fields of version 2 with that version, or nothing: an older worker reads a message that has none of them."""
+    found: dict[str, Any] = {}
+    if message.forward_origin is not None:
+        found["forwarded_from"] = _origin(message.forward_origin)
+    place = message.location or (message.venue.location if message.venue else None)
+    if place is not None:
+        found |= {"latitude": place.latitude, "longitude": place.longitude}
+    return {"v": 2, **found} if found else {}
+
+
+def _origin(origin: MessageOriginUnion) -> str:
+    """Whose words were forwarded: the name of a person, a group or a channel."""
+    match origin:
+        case MessageOriginUser():
+            name = origin.sender_user.full_name
+        case MessageOriginHiddenUser():
+            name = origin.sender_user_name
+        case MessageOriginChat():
+            name = origin.sender_chat.title
+        case MessageOriginChannel():
+            name = origin.chat.title
+    return " ".join(clean(name or "").split())[:NAME_CHARS].strip() or SOMEBODY
 
 
 def _tapped(update: Update, tap: CallbackQuery, me: Me, now_ms: int) -> InboundMessage | Ignored:

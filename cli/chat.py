@@ -53,7 +53,7 @@ def chat(user: str, bot: str, once: str | None, as_json: bool) -> int:
         raise click.UsageError("--json goes with --once.")
     if once == "-":
         once = sys.stdin.buffer.read().decode("utf-8", "replace")
-    settings = koi_settings()
+    settings = koi_settings(thinks=True)
     log_quiet(settings.log)
     person = Person(user, bot)
     if once is not None:

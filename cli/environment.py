@@ -5,12 +5,12 @@ import os
 from infra.settings import Settings, load_settings
 
 
-def koi_settings(*, speaks: bool = False) -> Settings:
-    """speaks: the process speaks for the bots, so their tokens must be there.
+def koi_settings(*, speaks: bool = False, thinks: bool = False) -> Settings:
+    """speaks: the process speaks for the bots, so their tokens must be there. thinks: so must those of MCP servers.
 
     Raises: BadSetting.
     """
-    return load_settings(os.environ, speaks=speaks)
+    return load_settings(os.environ, speaks=speaks, thinks=thinks)
 
 
 def redis_patience_s(settings: Settings) -> float:

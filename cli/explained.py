@@ -25,19 +25,30 @@ BAR = 40
 ID_CHARS = 8
 
 PARTS = {
+    "offer": later("tools on offer"),
     "system": later("instructions"),
+    "person": later("what is known of the person"),
     "summary": later("summary of what was dropped"),
     "exchange": later("earlier in this conversation"),
     "tools": later("tool calls and results"),
     "block": later("memory of earlier conversations"),
     "message": later("the message"),
     "note": later("note on the message"),
+    "round": later("step with tools"),
 }
 LEFT = {
     "entry": later("remembered entry"),
     "exchange": later("earlier exchange"),
     "tools": later("tool calls and results"),
     "text": later("end of the message"),
+}
+RAN = {
+    "done": later("done"),
+    "refused": later("refused: the call was wrong"),
+    "failed": later("failed"),
+    "unknown": later("not known whether it was done"),
+    "stopped": later("stopped: the same call again"),
+    "waits": later("waits for a yes"),
 }
 WHY_LEFT = {
     "no_room": later("no room in the budget"),
@@ -63,6 +74,7 @@ def explained(
         _facts(record, language, money),
         *_section(say(language, "What the model was given"), _parts(record, language)),
         *_section(say(language, "Left out"), _left_out(record, language), shown=bool(record.left_out)),
+        *_section(say(language, "Tools"), _tools(record, language), shown=bool(record.tools)),
         *_section(say(language, "Calls"), _calls(record.calls, language, money), shown=bool(record.calls)),
         *_texts(record, {one.id: one for one in earlier}, language),
     )
@@ -114,6 +126,15 @@ def _left_out(record: TurnRecord, language: str) -> Table:
             Text(str(round(left.tokens * record.correction)), justify="right"), say(language, LEFT[left.kind]), Text(left.id[:ID_CHARS], "dim"),
             say(language, WHY_LEFT[left.why]),
         )  # fmt: skip
+    return table
+
+
+def _tools(record: TurnRecord, language: str) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for tool in record.tools:
+        table.add_row(
+            Text(str(tool.round), justify="right"), clean(tool.name), say(language, RAN[tool.outcome])
+        )
     return table
 
 

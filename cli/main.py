@@ -16,6 +16,7 @@ COMMANDS = {
     "worker": ("cli.process:worker", "One process that thinks."),
     "health": ("cli.health:health", "Is a process of this kind alive? For compose."),
     "memory": ("cli.memory:memory", "Show, export, import or forget what is remembered."),
+    "export": ("cli.export:export", "Everything of a person, as JSON and as a calendar file."),
     "explain": ("cli.explain:explain", "What an answer was made of: context, model, reason, cost."),
     "dead": ("cli.dead:dead", "Messages that could not be answered: list, retry, drop."),
 }
@@ -31,6 +32,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
+        import_module("infra")  # before anything that imports redis: see there
         module, _, name = COMMANDS[cmd_name][0].partition(":")
         return getattr(import_module(module), name)
 

@@ -102,7 +102,7 @@ def import_(user: str, store: str, file: Path) -> int:
 @whose
 @click.argument("what", nargs=-1, required=True)
 def forget(user: str, store: str, what: tuple[str, ...]) -> None:
-    """Forget WHAT: all, last, or every exchange that contains a text."""
+    """Forget WHAT: all, last, or every exchange and fact that contains a text."""
     asyncio.run(_forget(user, store, " ".join(what).strip()))
 
 
@@ -112,7 +112,8 @@ def user_id_of(name: str) -> str:
 
 
 @asynccontextmanager
-async def _desk(user: str, store: str) -> AsyncGenerator[Desk]:
+async def open_desk(user: str, store: str) -> AsyncGenerator[Desk]:
+    """Of a person: an id as `user_id_of` takes it, "" is the owner."""
     settings = koi_settings()
     log_quiet(settings.log)
     async with open_redis(settings, name="memory") as redis:
@@ -121,7 +122,7 @@ async def _desk(user: str, store: str) -> AsyncGenerator[Desk]:
 
 
 async def _show(user: str, store: str, *, as_json: bool) -> None:
-    async with _desk(user, store) as desk:
+    async with open_desk(user, store) as desk:
         remembered = await desk.remembered()
     if as_json:
         click.echo(write_flat(remembered.entries, zone_of(desk.settings.timezone)))
@@ -132,14 +133,14 @@ async def _show(user: str, store: str, *, as_json: bool) -> None:
 
 
 async def _export(user: str, store: str, *, plain: bool) -> None:
-    async with _desk(user, store) as desk:
+    async with open_desk(user, store) as desk:
         remembered = await desk.remembered()
     zone = zone_of(desk.settings.timezone)
     click.echo(write_flat(remembered.entries, zone, with_replies=not plain))
 
 
 async def _import(user: str, store: str, text: str) -> int:
-    async with _desk(user, store) as desk:
+    async with open_desk(user, store) as desk:
         now_ms, limits = system_clock()(), desk.limits
         try:
             found, refused = read_flat(text, zone_of(desk.settings.timezone), now_ms, limits)
@@ -160,10 +161,10 @@ async def _import(user: str, store: str, text: str) -> int:
 async def _forget(user: str, store: str, what: str) -> None:
     if not what:
         raise click.UsageError("Say what: all, last, or a text.")
-    async with _desk(user, store) as desk:
+    async with open_desk(user, store) as desk:
         removed = await forget_texts(desk.redis, desk.owner, what) or 0
     language = desk.settings.language
-    click.echo(say_n(language, "Forgot {n} exchange.", "Forgot {n} exchanges.", removed))
+    click.echo(say_n(language, "Forgot {n} entry.", "Forgot {n} entries.", removed))
 
 
 def report(done: Imported, refused: tuple[Refused, ...], limits: MemoryLimits, language: str) -> list[str]:

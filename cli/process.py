@@ -17,7 +17,7 @@ from infra.redis_port import RedisPort
 from infra.settings import Settings
 
 NOTHING = SecretStr("")
-MODEL_SECRETS = {"anthropic_api_key": NOTHING, "openrouter_api_key": NOTHING}
+MODEL_SECRETS = {"anthropic_api_key": NOTHING, "openrouter_api_key": NOTHING, "mcp": ()}
 BOT_SECRETS = {"telegram_bot_tokens": (), "telegram_webhook_secret": NOTHING}
 
 type Serve = Callable[[Settings, RedisPort, asyncio.Event], Awaitable[None]]
@@ -43,7 +43,7 @@ def worker(concurrency: int | None) -> None:
     async def serve(settings: Settings, redis: RedisPort, stop: asyncio.Event) -> None:
         await serve_worker(settings, redis, clock=system_clock(), stop=stop)
 
-    settings = without_tokens(koi_settings())
+    settings = without_tokens(koi_settings(thinks=True))
     if concurrency:
         queue = settings.queue.model_copy(update={"concurrency": concurrency})
         settings = settings.model_copy(update={"queue": queue})

@@ -29,7 +29,7 @@ LAST_REPLIES_S = 0.5
 @click.command()
 def up() -> None:
     """Everything on this machine: bots, a worker, and the store they need. Ctrl-C ends it."""
-    settings = koi_settings(speaks=True)
+    settings = koi_settings(speaks=True, thinks=True)
     console = Console(highlight=False)
     log_live(settings.log, console)
     run_loop(_up(settings, console))

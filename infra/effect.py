@@ -31,6 +31,16 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
+class Expect:
+    """A field of a hash must still hold what was read, else the step changes nothing."""
+
+    key: str
+    field: str
+    value: bytes | None
+    """None: the field is not there."""
+
+
+@dataclass(frozen=True, slots=True)
 class Push:
     """One item for a lane; its job is queued and the doorbell rung in the same step."""
 

@@ -7,17 +7,15 @@ removes exactly that if nothing changed since; else it is looked at again.
 """
 
 import hashlib
+import math
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import batched
 from pathlib import Path
-from typing import Any, cast
-
-import orjson
 
 from infra import keys
+from infra.forget_texts import FACT_FIELDS, TEXT_FIELDS, folded, json_of, object_of, strings_of, texts_of
 from infra.redis_port import RedisPort
 from infra.scripts import Script
 
@@ -25,8 +23,8 @@ EPOCH_TTL_MS = 30 * 24 * 3_600_000
 """Far beyond the life of any turn, which lives as long as its message waits for its attempts."""
 LOOKS = 8
 """Looks at a lane that keeps changing; after the last one only the values that it showed are removed."""
-TEXT_FIELDS = ("user_message", "summary", "reply", "text", "argument")
-"""Fields with words of people and models in RingEntry, InboundMessage and Reply; the rest are ids and names."""
+WITH_SESSION = (keys.session(""), keys.answer(""), keys.fold(""), keys.pending(""), keys.parked(""))
+"""Prefixes of the keys of a lane that go with its session."""
 
 ALL = {"all", "alles", "everything"}
 LAST = {"last", "letzte", "letztes", "letzten"}
@@ -39,7 +37,7 @@ _FORGET = Script(Path(__file__).with_name("forget.lua"))
 _TAKEN_BEFORE, _CHANGED = -1, -2
 
 type Removal = tuple[str, bytes, bytes]
-"""Three words of forget.lua: what kind, which lane, which id or value."""
+"""Three words of forget.lua: what kind, which lane (of a fact: its id), which id or value."""
 type Named = tuple[bytes, bytes]
 """An id or a name, and its value."""
 
@@ -61,21 +59,23 @@ class Sight:
     ring: tuple[bytes, ...]
     """Oldest first."""
     letters: tuple[Named, ...]
+    facts: tuple[Named, ...]
     lanes: tuple[LaneSight, ...]
 
 
 async def forget(redis: RedisPort, owner: str, what: str, *, claim: str = "") -> int | None:
     """Remove entries of `owner` and raise its epoch, so that running turns store no text.
 
-    what: "all": ring, sessions, waiting messages, kept rounds, unsent replies, dead letters. "last": the newest entry
+    what: "all": ring, facts, sessions, waiting messages, kept rounds, unsent replies, dead letters. "last": the newest entry
     and what is left of its reply. "#" and the id of an entry, or its handle: the same for that entry. Anything else:
-    every entry whose texts contain it (NFC, case-folded), and waiting messages, kept rounds, unsent replies and dead
-    letters that contain it. In all forms the running sessions of the owner end, with what was folded of them, the
-    records of its turns go, and a reply part that is just being sent may finish.
+    every entry and fact whose texts contain it (NFC, case-folded), and waiting messages, kept rounds, unsent replies and
+    dead letters that contain it. In all forms the running sessions of the owner end, those of other projects too, with
+    what was folded of them and the question that waits; the records of its turns go, and a reply part that is just being
+    sent may finish. Tasks, memos, events and reminders stay: they are deleted one by one, by who made them.
     claim: an update id; if it was taken before (keys.claim_of), nothing happens and None is given. If it was forgotten
     for, but not taken (the process died between), nothing more happens and the same number is given again.
 
-    Gives the number of ring entries removed.
+    Gives the number of ring entries and facts removed.
 
     Raises what redis-py raises; ResponseError beginning with WRONGTYPE if a key cannot be read: then nothing changed.
     """
@@ -110,14 +110,13 @@ def handle_of(entry_id: str) -> str:
 
 async def look(redis: RedisPort, owner: str) -> Sight:
     """Everything that holds text of `owner`, read in one step."""
-    stamp, seen = await _LOOK(
-        redis, [keys.ring(owner), keys.lanes_of(owner), keys.dead_of(owner)], [keys.LANE_PREFIX]
-    )
-    ring, letters, *lanes = seen
+    stamp, seen = await _LOOK(redis, _sight_keys(owner), [keys.LANE_PREFIX])
+    ring, letters, facts, *lanes = seen
     return Sight(
         stamp=stamp.decode(),
         ring=tuple(ring),
         letters=_named(letters),
+        facts=_named(facts),
         lanes=tuple(
             LaneSight(job_id, _named(bodies), _named(kept)) for job_id, _items, bodies, kept in lanes
         ),
@@ -135,48 +134,17 @@ def chosen(sight: Sight, what: str) -> tuple[Removal, ...]:
     return _containing(sight, needle) if needle else ()
 
 
-def folded(text: str) -> str:
-    """Text for comparison: NFC, without case."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
-
-
-def texts_of(raw: bytes) -> Iterator[str]:
-    """The words of people and models in a stored value of any version; all of it if it is not a JSON object."""
-    value = _object(raw)
-    if value is None:
-        yield raw.decode("utf-8", "replace")
-        return
-    for field in TEXT_FIELDS:
-        if isinstance(value.get(field), str):
-            yield value[field]
-    if isinstance(value.get("body"), str):  # a DeadLetter holds the item as it was stored
-        yield from texts_of(value["body"].encode())
-
-
-def strings_of(value: Any) -> Iterator[str]:
-    """Every string in a JSON value, at any depth."""
-    match value:
-        case str():
-            yield value
-        case dict():
-            yield from strings_of([*cast("dict[str, Any]", value).values()])
-        case list():
-            for part in cast("list[Any]", value):
-                yield from strings_of(part)
-        case _:
-            return
-
-
 def _containing(sight: Sight, needle: str) -> tuple[Removal, ...]:
-    def says(raw: bytes) -> bool:
-        return any(needle in folded(text) for text in texts_of(raw))
+    def says(raw: bytes, fields: Sequence[str] = TEXT_FIELDS) -> bool:
+        return any(needle in folded(text) for text in texts_of(raw, fields))
 
     def kept_says(raw: bytes) -> bool:  # of a shape that only its turn knows
-        found = (*strings_of(_json(raw)), raw.decode("utf-8", "replace"))
+        found = (*strings_of(json_of(raw)), raw.decode("utf-8", "replace"))
         return any(needle in folded(text) for text in found)
 
     ring: list[Removal] = [("ring", b"", raw) for raw in sight.ring if says(raw)]
-    return (*ring, *_waiting(sight, lambda _id, raw: says(raw), lambda _name, raw: kept_says(raw)))
+    facts: list[Removal] = [("fact", id_, raw) for id_, raw in sight.facts if says(raw, FACT_FIELDS)]
+    return (*ring, *facts, *_waiting(sight, lambda _id, raw: says(raw), lambda _name, raw: kept_says(raw)))
 
 
 def _named_entries(sight: Sight, what: str) -> tuple[bytes, ...]:
@@ -199,7 +167,7 @@ def _entries(sight: Sight, entries: Sequence[bytes]) -> tuple[Removal, ...]:
 
 def _turn_of(entry: bytes) -> str:
     """RingEntry.id; "" for what has none."""
-    return str((_object(entry) or {}).get("id", ""))
+    return str((object_of(entry) or {}).get("id", ""))
 
 
 def _waiting(
@@ -213,26 +181,32 @@ def _waiting(
         ids = [item_id for item_id, raw in lane.bodies if match(item_id, raw)]
         for item_id in ids:
             yield "item", lane.job_id, item_id
-        for name, raw in lane.kept:
-            if match_kept(name, raw) or any(_names(name, item_id) for item_id in ids):
-                yield "kept", lane.job_id, name
+        found = [
+            name for name, raw in lane.kept
+            if match_kept(name, raw) or any(_names(name, item_id) for item_id in ids)
+        ]  # fmt: skip
+        for name in _with_later_rounds(lane, found):
+            yield "kept", lane.job_id, name
+
+
+def _with_later_rounds(lane: LaneSight, found: Sequence[bytes]) -> Iterator[bytes]:
+    """Without `round:N` the turn asks its model anew: the results of that round answer calls that are made no more, and
+    later rounds go on from there.
+    """
+    first = min((_round_of(name) for name in found if name.startswith(b"round:")), default=math.inf)
+    for name, _ in lane.kept:
+        if name in found or _round_of(name) >= first:
+            yield name
+
+
+def _round_of(name: bytes) -> float:
+    """N of `round:N`, `result:N:CALL` and the like; of another name, one before all rounds."""
+    number = name.split(b":")[1:2]
+    return int(number[0]) if number and number[0].isdigit() else -1
 
 
 def _names(name: bytes, item_id: bytes) -> bool:
     return name == item_id or name.startswith(item_id + b":") or name.endswith(b":" + item_id)
-
-
-def _json(raw: bytes) -> Any:
-    """None for what is not JSON."""
-    try:
-        return orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        return None
-
-
-def _object(raw: bytes) -> dict[str, Any] | None:
-    value = _json(raw)
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
 def _named(flat: Sequence[bytes]) -> tuple[Named, ...]:
@@ -245,13 +219,17 @@ async def _remove(
     found: int = await _FORGET(
         redis,
         [
-            keys.ring(owner), keys.lanes_of(owner), keys.dead_of(owner), keys.dead(), keys.expiry(),
-            keys.epoch(owner), keys.claim_of(claim) if claim else "", keys.forgot(claim) if claim else "",
-            keys.turns(owner),
+            *_sight_keys(owner), keys.dead(), keys.expiry(), keys.epoch(owner),
+            keys.claim_of(claim) if claim else "", keys.forgot(claim) if claim else "", keys.turns(owner),
         ],
         [
-            owner, EPOCH_TTL_MS, keys.LANE_PREFIX, keys.session(""), keys.answer(""), keys.fold(""), mode, stamp,
+            owner, EPOCH_TTL_MS, keys.LANE_PREFIX, mode, stamp, len(WITH_SESSION), *WITH_SESSION,
             *(word for removal in removals for word in removal),
         ],
     )  # fmt: skip
     return None if found == _TAKEN_BEFORE else found
+
+
+def _sight_keys(owner: str) -> list[str]:
+    """KEYS of forget_look.lua, and the first of forget.lua."""
+    return [keys.ring(owner), keys.lanes_of(owner), keys.dead_of(owner), keys.facts(owner)]

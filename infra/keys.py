@@ -11,6 +11,9 @@ JOB_PREFIX = "arq:job:"
 EPOCH_PREFIX = "koi:epoch:"
 OWNER_LANES_PREFIX = "koi:lanes-of:"
 FOLD_PREFIX = "koi:fold:"
+PENDING_PREFIX = "koi:pending:"
+PARKED_PREFIX = "koi:parked:"
+FACTS_PREFIX = "koi:facts:"
 TURNS_PREFIX = "koi:turns:"
 
 PERMANENT = (
@@ -28,6 +31,11 @@ PERMANENT = (
     "koi:expiry",         # which keys hold text, by when it must go
     "koi:count:*",        # counters
     "koi:choice:*",       # the model that a person asked for
+    "koi:things:*",       # tasks, memos, events and reminders of an owner
+    "koi:facts:*",        # what a person asked to be known of them
+    "koi:due",            # reminders, by when they fire
+    "koi:profile:*",      # language and zone of a person
+    "koi:project:*",      # the project that a lane is in
     "koi:mails",          # alerts that are still to be mailed
 )  # fmt: skip
 
@@ -113,7 +121,7 @@ def claim_of(item_id: str) -> str:
 
 
 def forgot(item_id: str) -> str:
-    """string: how many entries the /forget of this update removed; 48 h, so that a repeat removes no more."""
+    """string: how many entries and facts the /forget of this update removed; 48 h, so that a repeat removes no more."""
     return f"koi:forgot:{item_id}"
 
 
@@ -159,8 +167,46 @@ def lanes_of(owner: str) -> str:
 
 
 def expiry() -> str:
-    """zset of keys.ring(…), keys.session(…), keys.fold(…) and keys.turns(…) → stamp (koi's clock) at which something in them expires."""
+    """zset of keys.ring(…), session(…), fold(…), turns(…), pending(…) and parked(…) → stamp (koi's clock) at which something in them
+    expires.
+    """
     return "koi:expiry"
+
+
+# ── what is kept on request ──────────────────────────────────────────────────────────────────────────────────────
+def things(owner: str) -> str:
+    """hash id → Task, Memo, Event or Reminder JSON; `version`: counts changes, gives the next id its number."""
+    return f"koi:things:{owner}"
+
+
+def facts(owner: str) -> str:
+    """hash id → Fact JSON."""
+    return FACTS_PREFIX + owner
+
+
+def due() -> str:
+    """zset `owner|reminder id` → when it fires, ms of koi's clock."""
+    return "koi:due"
+
+
+def pending(lane: str) -> str:
+    """string: Pending JSON, the question or preview that waits for the person; max_age."""
+    return PENDING_PREFIX + lane
+
+
+def profile(user_id: str) -> str:
+    """string: Profile JSON."""
+    return f"koi:profile:{user_id}"
+
+
+def project(lane: str) -> str:
+    """string: name of the project that the lane is in; no key: none."""
+    return f"koi:project:{lane}"
+
+
+def parked(lane: str) -> str:
+    """string: Parked JSON, conversations of other projects that may go on; as long as a session."""
+    return PARKED_PREFIX + lane
 
 
 # ── dead letters ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -10,8 +10,10 @@ from typing import Any, Literal, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
+from infra.settings_mcp import check_servers
 from infra.settings_sections import (
     BotSettings,
+    McpSettings,
     MemorySettings,
     MoneySettings,
     PlanSettings,
@@ -19,6 +21,7 @@ from infra.settings_sections import (
     QueueSettings,
     SessionSettings,
     TelegramSettings,
+    ToolSettings,
     TurnSettings,
 )
 from infra.settings_sources import (
@@ -49,6 +52,10 @@ OPENROUTER_DEFAULTS = ("anthropic/claude-sonnet-5.5", "anthropic/claude-haiku-5.
 """The same two, as OpenRouter writes them."""
 
 
+TABLES: Mapping[str, type[BaseModel]] = {"bots": BotSettings, "mcp": McpSettings}
+"""Lists of tables."""
+
+
 class Settings(BaseModel):
     """Everything, validated once at start and never read again."""
 
@@ -58,11 +65,13 @@ class Settings(BaseModel):
     session: SessionSettings = SessionSettings()
     turn: TurnSettings = TurnSettings()
     queue: QueueSettings = QueueSettings()
+    tools: ToolSettings = ToolSettings()
     telegram: TelegramSettings = TelegramSettings()
     money: MoneySettings = MoneySettings()
     prices: dict[str, PriceSettings] = Field(default_factory=dict[str, PriceSettings])
     plans: dict[str, PlanSettings] = Field(default_factory=dict[str, PlanSettings])
     bots: tuple[BotSettings, ...] = ()
+    mcp: tuple[McpSettings, ...] = ()
 
     telegram_bot_tokens: tuple[Token, ...] = ()
     """Those of TELEGRAM_BOT_TOKEN that no `[[bots]]` table names."""
@@ -101,12 +110,17 @@ class Settings(BaseModel):
 
 
 def load_settings(
-    environ: Mapping[str, str], config: Path | None = Path("koi.toml"), *, speaks: bool = True
+    environ: Mapping[str, str],
+    config: Path | None = Path("koi.toml"),
+    *,
+    speaks: bool = True,
+    thinks: bool = True,
 ) -> Settings:
     """Read and check everything once.
 
     config: used if it exists, unless KOI_CONFIG names another file, which then must exist. None: no file.
     speaks: this process speaks for the bots, so each token that `token_env` names must be there.
+    thinks: it calls the tools of MCP servers, so theirs must be there.
 
     Raises: BadSetting: one line for the person.
     """
@@ -119,6 +133,7 @@ def load_settings(
     refuse_unknown(written, frozenset(_names(Settings)))
     _choose_models(written, environ)
     _resolve_tokens(written, environ, required=speaks)
+    list(_tokens(written, environ, "mcp", required=thinks))
     try:
         settings = Settings.model_validate(written.tree)
     except ValidationError as error:
@@ -162,11 +177,21 @@ def _resolve_tokens(written: Written, environ: Mapping[str, str], *, required: b
 
     Raises: BadSetting: token_env names nothing that is set.
     """
-    found = cast("object", written.tree.get("bots"))
-    bots = cast("list[object]", found) if isinstance(found, list) else []
-    named: set[str] = set()
-    for at, bot in enumerate(bots):
-        table = cast("dict[str, Any]", bot) if isinstance(bot, dict) else {}
+    named = set(_tokens(written, environ, "bots", required=required))
+    loose = cast("list[str]", written.tree.get("telegram_bot_tokens", []))
+    if loose:
+        written.tree["telegram_bot_tokens"] = [token for token in loose if token not in named]
+
+
+def _tokens(written: Written, environ: Mapping[str, str], section: str, *, required: bool) -> Iterator[str]:
+    """Fill `token` of each table of a list by its `token_env`; those found.
+
+    Raises: BadSetting: required, and token_env names nothing that is set.
+    """
+    found = cast("object", written.tree.get(section))
+    tables = cast("list[object]", found) if isinstance(found, list) else []
+    for at, one in enumerate(tables):
+        table = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
         variable = table.get("token_env")
         if not variable or not isinstance(variable, str):
             continue
@@ -174,15 +199,12 @@ def _resolve_tokens(written: Written, environ: Mapping[str, str], *, required: b
         if not token and not required:
             continue
         if not token:
-            name = written.name_of(("bots", at, "token_env"))
+            name = written.name_of((section, at, "token_env"))
             raise BadSetting(
                 f"{name} is {shown(variable)}; it must name a variable that is set, or its _FILE"
             )
-        written.names["bots", at, "token"] = variable
-        named.add(token)
-    loose = cast("list[str]", written.tree.get("telegram_bot_tokens", []))
-    if loose:
-        written.tree["telegram_bot_tokens"] = [token for token in loose if token not in named]
+        written.names[section, at, "token"] = variable
+        yield token
 
 
 def _check_together(settings: Settings) -> None:
@@ -205,6 +227,7 @@ def _check_together(settings: Settings) -> None:
     if twice := next((bot_id for bot_id in ids if ids.count(bot_id) > 1), ""):
         raise BadSetting(f"bot {twice} has two tokens; each bot must be given once")
     _check_plans(settings)
+    check_servers(settings.mcp, [bot.name for bot in settings.bots])
 
 
 def _check_plans(settings: Settings) -> None:
@@ -238,7 +261,7 @@ def _asked(settings: Settings) -> list[str]:
 def _names(model: type[BaseModel], section: str = "") -> Iterator[str]:
     """Every setting there is, dotted; * for a name that people choose."""
     for name, info in model.model_fields.items():
-        inner = BotSettings if name == "bots" else info.annotation
+        inner = TABLES.get(section + name, info.annotation)
         if name in FREE_NAMES:
             yield from _names(get_args(inner)[1], f"{name}.*.")
             continue

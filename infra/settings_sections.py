@@ -5,7 +5,18 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from infra.settings_types import Currency, Duration, Lease, PlanMember, Span, Store, Token, Usd
+from infra.settings_types import (
+    Currency,
+    Duration,
+    Lease,
+    McpName,
+    PlanMember,
+    Span,
+    Store,
+    Token,
+    Usd,
+    WebAddress,
+)
 
 
 class Section(BaseModel):
@@ -38,6 +49,44 @@ class TurnSettings(Section):
     debounce: Duration = timedelta(milliseconds=700)
     attempts: int = Field(default=3, ge=1)
     max_tool_rounds: int = Field(default=12, ge=1)
+    max_usd: Usd = 0.5
+    """The most that the calls of one turn may cost together; models whose price is not known are bounded by rounds only."""
+
+
+class ToolSettings(Section):
+    enabled: bool = True
+    """Tasks, memos, calendar, reminders, questions with buttons."""
+    facts: bool = False
+    """The model may keep facts about a person."""
+    confirm: bool = False
+    """What a tool makes or changes is shown first, and done when the person confirms it."""
+    web: bool = False
+    """The service may search and fetch, where it can; searches are billed apart."""
+
+
+class McpSettings(Section):
+    """One `[[mcp]]` table: a server whose tools are offered under its name."""
+
+    name: McpName
+    """Prefix of its tools: `name__tool`."""
+    url: WebAddress = ""
+    """Streamable HTTP; either this or a command."""
+    command: tuple[str, ...] = ()
+    """Program and arguments, run by the worker: speaks over stdin and stdout."""
+    token_env: str = ""
+    """The variable (or, with _FILE behind it, the file) that holds a bearer token for the url."""
+    token: SecretStr = SecretStr("")
+    """What token_env names; koi.toml may not hold it."""
+    env: tuple[str, ...] = ()
+    """Names of variables that the command is given besides PATH and HOME; nothing else of koi's environment."""
+    tools: tuple[str, ...] = ()
+    """Those that may be used, by the server's own names; empty: all, which every turn pays for."""
+    bots: tuple[str, ...] = ()
+    """Names of the bots that offer them; empty: all."""
+    people: tuple[PlanMember, ...] = ()
+    """Whose messages they may serve, by id; empty: everybody who was let in."""
+    timeout: Span = timedelta(seconds=20)
+    """Of one call."""
 
 
 class QueueSettings(Section):

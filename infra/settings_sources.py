@@ -234,6 +234,8 @@ def sentence(error: ErrorDetails, written: Written) -> str:
 
 
 MUST = {
+    "bool_parsing": "must be true or false",
+    "bool_type": "must be true or false",
     "int_parsing": "must be a whole number",
     "int_type": "must be a whole number",
     "int_from_float": "must be a whole number",

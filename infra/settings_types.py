@@ -76,6 +76,12 @@ def _plan_member(value: Any) -> str:
     return member
 
 
+def _mcp_name(value: str) -> str:
+    if not re.fullmatch("[a-z][a-z0-9-]{0,23}", value):
+        raise ValueError("must be at most 24 small letters, digits and dashes, a letter first")
+    return value
+
+
 def _currency(value: str) -> str:
     if not re.fullmatch("[A-Z]{3}", value):
         raise ValueError("must be a currency code like EUR")
@@ -125,6 +131,8 @@ WebAddress = Annotated[str, AfterValidator(_web_address)]
 Address = Annotated[str, AfterValidator(_address)]
 UserId = Annotated[str, BeforeValidator(_user_id)]
 PlanMember = Annotated[str, BeforeValidator(_plan_member)]
+McpName = Annotated[str, AfterValidator(_mcp_name)]
+"""Begins the names of its tools, which may have 64 letters."""
 Usd = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
 Currency = Annotated[str, AfterValidator(_currency)]
 Token = Annotated[SecretStr, AfterValidator(_token)]

@@ -23,11 +23,17 @@ class Catalog:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._known = frozenset(self.languages())
         self._spoken: dict[str, NullTranslations] = {}
 
     def languages(self) -> tuple[str, ...]:
         """Codes of the languages that can be spoken, English first."""
         return (ENGLISH, *sorted(file.stem for file in self._folder.glob("*.po")))
+
+    def spoken(self, language: str) -> str:
+        """The language that `say` answers in when asked for this one."""
+        code = _code(language)
+        return code if code in self._known else ENGLISH
 
     def say(self, language: str, msgid: str, /, **values: object) -> str:
         """`msgid` in `language` ("de", "de-AT", "pt_BR"), its {named} places filled by `str.format`.
@@ -44,10 +50,15 @@ class Catalog:
         return self._translations(language).ngettext(singular, plural, n).format(n=n, **values)
 
     def _translations(self, language: str) -> NullTranslations:
-        code = language.replace("_", "-").partition("-")[0].lower()
+        code = _code(language)
         if code not in self._spoken:
             self._spoken[code] = _read(self._folder / f"{code}.po", code)
         return self._spoken[code]
+
+
+def _code(language: str) -> str:
+    """ "de" of "de-AT"."""
+    return language.replace("_", "-").partition("-")[0].lower()
 
 
 def later(msgid: str) -> str:

@@ -40,12 +40,19 @@ class Claim:
     deaths: int = 0
     """Earlier claims of this turn whose holder never finished (killed, or lost its lease)."""
     kept: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
-    """What earlier attempts of this turn put aside (lanes.keep)."""
+    """What earlier attempts of this turn put aside (lanes.keep, lanes.step). What an inbox kept and its owner has forgotten
+    leaves a `forgotten` behind.
+    """
 
     @property
     def lane(self) -> str:
         """`bot:chat:topic`."""
         return self.job_id.partition(":")[2]
+
+    @property
+    def can_split(self) -> bool:
+        """May its items become turns of their own? Not if something is kept: that would be done again."""
+        return len(self.items) > 1 and not self.kept
 
 
 async def claim_due(

@@ -5,41 +5,17 @@
 -- ARGV[.] n, then n pushes: job_id, queue, item_id, body, owner, solo 0|1, hold_ms
 -- RETURNS {'done', texts stored 0|1} | {'already'} | {'fenced'} | {'wrong_type', key}; but for 'done' nothing changed
 -- INCLUDE lane.lua
+-- INCLUDE changes.lua
 local job_id, queue, token, turn, epoch, owner, done_ttl = unpack(ARGV, 1, 7)
-local k, at = lane_keys(job_id), 8
-local lanes = { [job_id] = k }
-
-local function word()
-  at = at + 1
-  return ARGV[at - 1]
-end
-
-local function list(read)
-  local out = {}
-  for i = 1, tonumber(word()) do out[i] = read() end
-  return out
-end
-
-local function lane_of(id)
-  if not lanes[id] then
-    local new = lane_keys(id)
-    new.is_new = redis.call('EXISTS', new.items, new.bodies, new.state, new.lease, new.job) == 0
-    lanes[id] = new
-  end
-  return lanes[id]
-end
+local k = lane_keys(job_id)
+lanes[job_id] = k
 
 if redis.call('GET', k.lease) ~= token then
   if redis.call('GET', k.done) == turn then return { 'already' } end
   return { 'fenced' }
 end
-local removed = list(word)
-local effects = list(function() return { when = word(), type = word(), words = list(word) } end)
-local pushes = list(function()
-  local id = word()
-  return { job_id = id, queue = word(), item_id = word(), body = word(), owner = word(), solo = word(), hold_ms = word(),
-           lane = lane_of(id) }
-end)
+at = 8
+local removed, effects, pushes = list(word), list(read_effect), list(read_push)
 
 -- does nothing wait but what this turn took? Then its whole lane goes, whatever type its keys are of
 local function takes_all()
@@ -59,19 +35,19 @@ end
 local all, has_texts = takes_all(), false
 local bad = all and wrong_type(queue, 'zset') or not all and lane_wrong_type(k, queue)
 for _, e in ipairs(effects) do
-  if e.type ~= 'any' then bad = bad or wrong_type(e.words[2], e.type) end
+  bad = bad or effect_wrong_type(e)
   if e.when == 'text' then has_texts = true end
   if e.when:sub(1, 5) == 'item:' then bad = bad or wrong_type(k.bodies, 'hash') end
 end
 for _, p in ipairs(pushes) do bad = bad or push_wrong_type(p) end
 if bad then return { 'wrong_type', bad } end
 local stale
-local function is_stale()      -- its owner forgot since the turn was fixed
-  if stale == nil then stale = owner ~= '' and epoch_of(owner) ~= epoch end
+local function forgot()
+  if stale == nil then stale = is_stale(owner, epoch) end
   return stale
 end
-local texts_wanted = not has_texts or not is_stale()
-for _, p in ipairs(pushes) do p.is_unkept = p.owner == owner and is_stale() end
+local texts_wanted = not has_texts or not forgot()
+for _, p in ipairs(pushes) do p.is_unkept = p.owner == owner and forgot() end
 
 -- everything that changes
 local function is_wanted(e)

@@ -3,11 +3,10 @@
 from enum import Enum
 from pathlib import Path
 
-from infra.effect import COMMAND_TYPES, Effect
 from infra.redis_port import RedisPort, Value
 from infra.scripts import Script
+from lanes.changes import effect_words, push_words
 from lanes.claim import Claim
-from lanes.ingest import push_words
 from lanes.outcome import Commit
 
 DONE_TTL_MS = 3_600_000
@@ -33,10 +32,8 @@ class CannotCommit(Exception):
     """A key that the commit needs holds another type. Nothing changed, and a repeat fails alike."""
 
 
-def _effect_words(effect: Effect, when: str) -> tuple[Value, ...]:
-    """when: "always", "text", or "item:" and an id."""
-    words = (effect.command, effect.key, *effect.args)
-    return when, COMMAND_TYPES[effect.command], len(words), *words
+class MustStayWhole(Exception):
+    """The turn has kept something: its items cannot become turns of their own, which would do it again. Nothing changed."""
 
 
 async def commit(redis: RedisPort, queue: str, claim: Claim, end: Commit) -> Committed:
@@ -50,11 +47,11 @@ async def commit(redis: RedisPort, queue: str, claim: Claim, end: Commit) -> Com
     ]  # fmt: skip
     args.append(len(end.effects) + len(end.texts) + len(end.letters))
     for effect in end.effects:
-        args += _effect_words(effect, "always")
+        args += effect_words(effect)
     for effect in end.texts:
-        args += _effect_words(effect, "text")
+        args += effect_words(effect, "text")
     for item_id, effect in end.letters:
-        args += _effect_words(effect, f"item:{item_id}")
+        args += effect_words(effect, f"item:{item_id}")
     args.append(len(end.pushes))
     for push in end.pushes:
         args += push_words(push)
@@ -82,7 +79,12 @@ async def release(
 
     failed: count the attempt. split: dissolve the turn and try its items one by one.
     Gives False if the lane was not ours any more; then nothing changed.
+
+    Raises: MustStayWhole, only if it is to be split.
     """
     split_into = len(claim.items) if split else 0
     args: list[Value] = [claim.job_id, queue, claim.token, delay_ms, int(failed), split_into]
-    return bool(await RELEASE(redis, [], args))
+    given = await RELEASE(redis, [], args)
+    if given < 0:
+        raise MustStayWhole(claim.job_id)
+    return bool(given)

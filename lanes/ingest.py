@@ -8,6 +8,7 @@ from infra.effect import Push
 from infra.redis_port import RedisPort, Value
 from infra.scripts import Script, source
 from infra.together import Command
+from lanes.changes import push_words
 
 CLAIM_TTL_MS = 48 * 3_600_000
 """Telegram keeps an unconfirmed update for 24 h; twice that."""
@@ -25,12 +26,6 @@ class Ingested:
     """Of those, how many had been taken before."""
     error: str = ""
     """Why the batch stopped; "" if it did not."""
-
-
-def push_words(push: Push) -> tuple[Value, ...]:
-    """The seven words that a script reads for one push."""
-    solo = "1" if push.solo else "0"
-    return push.job_id, push.queue, push.item_id, push.body, push.owner, solo, push.hold_ms
 
 
 async def ingest(

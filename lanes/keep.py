@@ -16,10 +16,10 @@ class LeaseLost(Exception):
 
 async def keep(
     redis: RedisPort, claim: Claim, values: Mapping[str, bytes], ttl_ms: int | None = None
-) -> None:
+) -> bool:
     """Store `values` beside the turn; its next claim finds them in `claim.kept`; its commit deletes them.
 
-    If the owner forgot since the turn was fixed, an inbox keeps nothing (an outbox must know what it sent).
+    If the owner forgot since the turn was fixed, an inbox keeps nothing (an outbox must know what it sent): False.
     ttl_ms: None keeps them until the commit (allowed for the outbox only).
 
     Raises: LeaseLost: the lane is not ours any more; nothing was stored.
@@ -27,5 +27,7 @@ async def keep(
     args: list[Value] = [claim.job_id, claim.token, ttl_ms or 0, claim.owner, claim.epoch]
     for name, value in values.items():
         args += (name, value)
-    if not await KEEP(redis, [], args):
+    given = await KEEP(redis, [], args)
+    if not given:
         raise LeaseLost(claim.job_id)
+    return given > 0

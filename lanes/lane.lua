@@ -22,6 +22,9 @@ end
 
 local function epoch_of(owner) return redis.call('GET', 'koi:epoch:' .. owner) or '0' end
 
+-- has the owner forgotten since a turn was fixed in that epoch?
+local function is_stale(owner, epoch) return owner ~= '' and epoch_of(owner) ~= epoch end
+
 -- the key, if it holds another type; each is asked once
 local types = {}
 local function wrong_type(key, wanted)

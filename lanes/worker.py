@@ -22,7 +22,7 @@ from infra import keys
 from infra.outage import is_outage
 from infra.redis_port import RedisPort
 from lanes.claim import Claim, claim_due
-from lanes.commit import CannotCommit, Committed, commit, release
+from lanes.commit import CannotCommit, Committed, MustStayWhole, commit, release
 from lanes.keep import LeaseLost
 from lanes.lease import Lease, renew
 from lanes.outcome import Commit, Done, Failed, HandBack, Handler, Outcome
@@ -52,7 +52,7 @@ class LaneLimits:
     attempts: int = 3
     """Failures after which a turn is given up."""
     deaths: int = 6
-    """Claims without an end after which a single message is given up (a batch is split at half of it)."""
+    """Claims without an end after which a turn is given up (a batch that kept nothing is split at half of it)."""
     drain_ms: int = 25_000
     """How long stop() waits for running turns."""
 
@@ -189,7 +189,7 @@ class LaneWorker(Worker):
             await self._hand_back(claim, delay_ms=BROKEN_LANE_PAUSE_MS)
 
     async def _attempt(self, claim: Claim) -> Outcome:
-        match after_deaths(deaths=claim.deaths, limit=self.limits.deaths, items=len(claim.items)):
+        match after_deaths(deaths=claim.deaths, limit=self.limits.deaths, can_split=claim.can_split):
             case Bury():
                 return Failed(f"the process died {claim.deaths} times while it worked on this", final=True)
             case Split():
@@ -223,8 +223,8 @@ class LaneWorker(Worker):
 
     async def _after_failure(self, claim: Claim, failed: Failed) -> None:
         decision = after_failure(
-            failures=claim.failures + 1, attempts=self.limits.attempts, items=len(claim.items), final=failed.final,
-            asked_ms=failed.retry_after_ms, chance=random.random(),
+            failures=claim.failures + 1, attempts=self.limits.attempts, can_split=claim.can_split,
+            final=failed.final, asked_ms=failed.retry_after_ms, chance=random.random(),
         )  # fmt: skip
         log.warning("turn_failed", job_id=claim.job_id, turn_id=claim.turn_id, reason=failed.reason,
                     failures=claim.failures + 1, next=type(decision).__name__.lower())  # fmt: skip
@@ -233,7 +233,10 @@ class LaneWorker(Worker):
                 await self._release(claim, delay_ms=delay_ms, failed=True)
                 self.jobs_retried += 1
             case Split():
-                await self._release(claim, split=True)
+                try:
+                    await self._release(claim, split=True)
+                except MustStayWhole:  # kept in this very attempt, which was its last
+                    await self._bury(claim, failed.reason)
             case Bury():
                 await self._bury(claim, failed.reason)
 
@@ -292,8 +295,6 @@ class LaneWorker(Worker):
 def _where(error: BaseException) -> str:
     """File and line of the innermost frame: where to look, without the words of the error (they may quote a person)."""
     trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
+    while trace and trace.tb_next:
         trace = trace.tb_next
-    if trace is None:
-        return "unknown"
-    return f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}"
+    return f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}" if trace else "unknown"

@@ -5,12 +5,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
+from llm.blocks import NOTHING, TEXT, Content, Gathered, as_json, resumable
 from llm.breaker import Breaker
 from llm.candidates import Candidate
 from llm.draft import Draft, Ended, Paused, Verdict, verdict_on
 from llm.failure import Failure
 from llm.patience import patience_for
-from llm.payload import effort_for
+from llm.payload import effort_for, offers_tools, web_reach
 from llm.provider import Provider, ShowText, listen
 from llm.request import (
     UNKNOWN,
@@ -22,6 +23,7 @@ from llm.request import (
     ModelRequest,
     Outcome,
     Permit,
+    Verbatim,
 )
 from llm.standing import SAYS_NOTHING, Signal, State, signal_of
 
@@ -48,6 +50,34 @@ class Terms:
     before_call: BeforeCall | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a model said before it paused."""
+
+    text: str = ""
+    content: tuple[Content, ...] = ()
+    """The same with all that is not text, if there is any."""
+
+    def then(self, text: str, content: tuple[Content, ...]) -> "Said":
+        """And what it said in the next call."""
+        if not self.content and not content:
+            return Said(self.text + text)
+        before = self.content or _plain(self.text)
+        return Said(self.text + text, (*before, *(content or _plain(text))))
+
+
+NOTHING_SAID = Said()
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """One call that is over."""
+
+    draft: Draft
+    verdict: Verdict
+    gathered: Gathered
+
+
 @dataclass(slots=True)
 class Calls:
     """What was called so far, and how the models stand."""
@@ -59,11 +89,11 @@ class Calls:
     made: list[CallEnded] = field(default_factory=list[CallEnded])
 
     async def make(
-        self, link: Link, request: ModelRequest, *, followers: int, said: str
-    ) -> tuple[Draft, Verdict] | Denied:
+        self, link: Link, request: ModelRequest, *, followers: int, said: Said = NOTHING_SAID
+    ) -> Called | Denied:
         """One call. `said`: what the model said before it paused. `followers`: who can be asked after it."""
         candidate, provider = link
-        planned = _planned(self.new_id(), candidate, _continued(request, said))
+        planned = _planned(self.new_id(), candidate, _continued(request, said, candidate))
         permit = None if self.terms.before_call is None else await self.terms.before_call(planned)
         if isinstance(permit, Denied):
             return permit
@@ -73,18 +103,19 @@ class Calls:
         patience = patience_for(now=started, deadline_at=self.terms.deadline_at, followers=followers)
         try:
             events = provider.stream(candidate.model, _within(planned.request, permit))
-            failure = await listen(events, draft, patience, self._shower(said))
+            failure = await listen(events, draft, patience, self._shower(said.text))
         except BaseException as error:  # noqa: BLE001 (raised again below)
             try:
                 await self._over(ended, draft, now() - started)
                 await self._tell(candidate, SAYS_NOTHING)
             finally:
                 raise error  # a cancellation above all, also if the record failed
-        verdict, took_s = verdict_on(draft, failure, before=said), now() - started
+        called, took_s = _called(draft, failure, request, candidate, said), now() - started
+        verdict = called.verdict
         detail = failure.detail if failure else verdict.detail if isinstance(verdict, Failure) else ""
         await self._over(replace(ended, outcome=_outcome(verdict), detail=detail), draft, took_s)
         await self._tell(candidate, signal_of(verdict, heard=draft.heard, took_s=took_s))
-        return draft, verdict
+        return called
 
     async def _over(self, ended: CallEnded, draft: Draft, took_s: float) -> None:
         self.made.append(replace(ended, took_ms=round(took_s * 1000), usage=draft.usage))
@@ -106,7 +137,25 @@ class Calls:
 
 
 def _planned(call_id: str, candidate: Candidate, request: ModelRequest) -> CallPlanned:
-    return CallPlanned(call_id, candidate.service.name, candidate.model, request)
+    searches, web_tokens = web_reach(request, candidate.service)
+    return CallPlanned(call_id, candidate.service.name, candidate.model, request, searches, web_tokens)
+
+
+def _called(
+    draft: Draft, failure: Failure | None, request: ModelRequest, candidate: Candidate, said: Said
+) -> Called:
+    gathered = NOTHING
+    if draft.acts and draft.ended:
+        taken = {use.id for message in request.messages for use in message.uses}
+        gathered = draft.gather(taken=taken, calls=offers_tools(request, candidate.service))
+    verdict = verdict_on(
+        draft,
+        failure,
+        before=said.text,
+        calls=bool(gathered.uses),
+        after_tools=bool(request.messages[-1].results),
+    )
+    return Called(draft, verdict, gathered)
 
 
 def _abandoned(planned: CallPlanned, candidate: Candidate) -> CallEnded:
@@ -115,11 +164,25 @@ def _abandoned(planned: CallPlanned, candidate: Candidate) -> CallEnded:
     return CallEnded(planned.id, planned.service, planned.model, "abandoned", 0, UNKNOWN, effort=effort)
 
 
-def _continued(request: ModelRequest, said: str) -> ModelRequest:
+def _continued(request: ModelRequest, said: Said, candidate: Candidate) -> ModelRequest:
     """After a pause: the same request with what was said so far as the model's beginning."""
-    if not said:
+    if said == NOTHING_SAID:
         return request
-    return replace(request, messages=(*request.messages, Message("assistant", said)))
+    verbatim = (
+        verbatim_of(candidate, resumable(said.content))
+        if any(block.get("type") != TEXT for block in said.content)
+        else None
+    )
+    return replace(request, messages=(*request.messages, Message("assistant", said.text, verbatim=verbatim)))
+
+
+def verbatim_of(candidate: Candidate, content: tuple[Content, ...]) -> Verbatim:
+    """For the way back to who said it."""
+    return Verbatim(candidate.service.name, candidate.model, as_json(content))
+
+
+def _plain(text: str) -> tuple[Content, ...]:
+    return ({"type": TEXT, "text": text},) if text.strip() else ()
 
 
 def _within(request: ModelRequest, permit: Allowed | None) -> ModelRequest:
@@ -135,6 +198,6 @@ def _outcome(verdict: Verdict) -> Outcome:
         case Paused():
             return "paused"
         case Ended(ending=ending):
-            return "answered" if ending == "complete" else ending
+            return "answered" if ending == "complete" or ending == "tools" else ending  # noqa: PLR1714 (narrows)
         case _:
             assert_never(verdict)

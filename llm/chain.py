@@ -15,10 +15,13 @@ from llm.offline import OfflineProvider
 from llm.provider import Provider, ShowText
 from llm.request import Completion, ModelRequest
 from llm.standing import CLOSED, State
+from llm.toolless import Toolless
 from llm.walk import Walk
 
 LEASE_MARGIN_MS = 1000
 """A turn's probe is over by the turn's deadline; this is for its last words."""
+TOOLLESS = Toolless()
+"""What the chains of this process learned of models that refuse tools."""
 
 
 class Chain:
@@ -31,11 +34,13 @@ class Chain:
         breaker: Breaker | None = None,
         chance: Callable[[], float] = random.random,
         new_id: Callable[[], str] = lambda: uuid4().hex,
+        toolless: Toolless | None = None,
     ) -> None:
         self.links = tuple(links)
         self.breaker = breaker
         self.chance = chance
         self.new_id = new_id
+        self.toolless = Toolless() if toolless is None else toolless
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -65,14 +70,19 @@ class Chain:
         on_call: OnCall,
         on_text: ShowText | None = None,
         before_call: BeforeCall | None = None,
+        first: str = "",
     ) -> Completion:
-        """One answer, from one model. `deadline_at`: seconds of the running loop's `time()`.
+        """One answer, from one model. `deadline_at`: seconds of the running loop's `time()`. `first`: id of the model
+        that is asked before the others, if it is one of them: a turn with tools goes on with the model that began it.
 
         Raises: RequestRejected, NoModelAnswered, NotAllowed: see there. May be cancelled at any await.
         """
         terms = Terms(deadline_at, on_call, on_text, before_call)
         calls = Calls(terms, self.new_id, self.breaker, await self._states(deadline_at))
-        return await Walk(self.links, request, calls, self.chance).run()
+        links = sorted(self.links, key=lambda link: link[0].model != first) if first else self.links
+        asked = self.links[0][0].model
+        walk = Walk(links, request, calls, self.chance, toolless=self.toolless, asked=asked)
+        return await walk.run()
 
     async def _states(self, deadline_at: float) -> dict[Candidate, State]:
         if self.breaker is None:
@@ -101,7 +111,7 @@ def build_chain(
         if candidate.service not in shared:
             shared[candidate.service] = provider_for(candidate.service)
     links = [(candidate, shared[candidate.service]) for candidate in candidates]
-    return Chain(links, breaker=None if redis is None else Breaker(redis))
+    return Chain(links, breaker=None if redis is None else Breaker(redis), toolless=TOOLLESS)
 
 
 def provider_for(service: Service) -> Provider:

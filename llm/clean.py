@@ -12,8 +12,9 @@ BLANK = "…"
 
 def clean_messages(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Cleaned, none blank, and roles in turn: neighbours of one role become one message (many chat templates of
-    local servers fail otherwise). A tool call without its result, or a result without its call, is left out (C26). A
-    last message of the assistant loses the white space at its end, which the API refuses.
+    local servers fail otherwise). A tool call without its result, or a result without its call, is left out (C26), and
+    with a call the verbatim answer that holds it. A last message of the assistant loses the white space at its end,
+    which the API refuses.
     """
     joined: list[Message] = []
     for message in messages:
@@ -32,6 +33,7 @@ def _cleaned(message: Message) -> Message:
 
 
 def _join(one: Message, other: Message) -> Message:
+    """An answer that is joined to another is not verbatim any more."""
     text = f"{one.text}\n\n{other.text}" if one.text and other.text else one.text or other.text
     return Message(one.role, text, one.uses + other.uses, one.results + other.results)
 
@@ -42,10 +44,12 @@ def _paired(messages: Sequence[Message], at: int) -> Message:
         return message
     answered = {result.id for result in messages[at + 1].results} if at + 1 < len(messages) else set[str]()
     called = {use.id for use in messages[at - 1].uses} if at else set[str]()
+    uses = tuple(use for use in message.uses if use.id in answered)
     return replace(
         message,
-        uses=tuple(use for use in message.uses if use.id in answered),
+        uses=uses,
         results=tuple(result for result in message.results if result.id in called),
+        verbatim=message.verbatim if uses == message.uses else None,
     )
 
 

@@ -6,11 +6,14 @@ Reading the JSON here instead of letting the SDK build its types halves the CPU 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeGuard
+from typing import Literal, TypeGuard
 
 from llm.errors import CallFailed
-from llm.failure import Failure, kind_of, names
+from llm.failure import Failure, kind_of, names, refuses_tools
 from llm.request import Usage
+
+type Grown = Literal["input", "thinking", "signature", "citations"]
+"""The field of a content block that grows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +24,27 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class Opened:
+    """A content block begins: text, a thought, a tool call, what a tool of the service found, or anything newer."""
+
+    index: int
+    block: Mapping[str, object]
+    """As it was sent; what comes later is not in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grew:
+    """More of a block that is no text: JSON of a tool call's arguments, a thought, its signature, a citation."""
+
+    index: int
+    what: Grown
+    piece: object
+    """A string; of citations, one of them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Working:
-    """A sign of life: a thought (which is never kept: other models refuse foreign ones), a block that begins."""
+    """A sign of life."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +68,18 @@ class Finished:
 
 MOST_TOKENS = 1_000_000_000
 """No call has more; a server that says so, or -1, does not know, and must not move anybody's account."""
+MOST_SEARCHES = 1_000
+DELTAS: Mapping[object, tuple[Grown, str]] = {
+    "input_json_delta": ("input", "partial_json"),
+    "thinking_delta": ("thinking", "thinking"),
+    "signature_delta": ("signature", "signature"),
+    "citations_delta": ("citations", "citation"),
+}
+"""Type of a delta → the field of its block that it is a piece of, and where the piece stands."""
+LAST_BLOCK = -1
+"""For a server that does not say which block it means."""
 
-type Heard = Text | Working | Used | Stopped | Finished
+type Heard = Text | Opened | Grew | Working | Used | Stopped | Finished
 
 
 def read_event(event: object) -> Iterator[Heard]:
@@ -62,9 +94,9 @@ def read_event(event: object) -> Iterator[Heard]:
         case "message_start":
             yield Used(_usage(_object(fields.get("message")).get("usage")))
         case "content_block_start":
-            yield _block(_object(fields.get("content_block")))
+            yield from _block(_index(fields), _object(fields.get("content_block")))
         case "content_block_delta":
-            yield _delta(_object(fields.get("delta")))
+            yield _delta(fields, _object(fields.get("delta")))
         case "message_delta":
             yield Used(_usage(fields.get("usage")))
             if reason := _object(fields.get("delta")).get("stop_reason"):
@@ -82,35 +114,51 @@ def _other(fields: Mapping[str, object]) -> Working:
     return Working()
 
 
-def _block(block: Mapping[str, object]) -> Heard:
+def _block(index: int, block: Mapping[str, object]) -> Iterator[Heard]:
+    yield Opened(index, block)
     text = block.get("text")
-    return Text(text) if block.get("type") == "text" and isinstance(text, str) and text else Working()
+    if block.get("type") == "text" and isinstance(text, str) and text:
+        yield Text(text)
 
 
-def _delta(delta: Mapping[str, object]) -> Heard:
-    if delta.get("type") != "text_delta":
+def _delta(fields: Mapping[str, object], delta: Mapping[str, object]) -> Heard:
+    kind = delta.get("type")
+    if kind == "text_delta":
+        text = delta.get("text")
+        if not isinstance(text, str):
+            raise ValueError("a text delta without text")
+        return Text(text) if text else Working()
+    if kind not in DELTAS:
         return Working()
-    text = delta.get("text")
-    if not isinstance(text, str):
-        raise ValueError("a text delta without text")  # noqa: TRY004 (the data is wrong, not the program)
-    return Text(text) if text else Working()
+    what, name = DELTAS[kind]
+    piece = delta.get(name)
+    usable = _is_object(piece) if what == "citations" else isinstance(piece, str) and piece
+    return Grew(_index(fields), what, piece) if usable else Working()
+
+
+def _index(fields: Mapping[str, object]) -> int:
+    index = fields.get("index")
+    return index if isinstance(index, int) else LAST_BLOCK
 
 
 def _usage(usage: object) -> Usage:
     fields: Mapping[str, object] = usage if _is_object(usage) else {}
 
-    def count(name: str) -> int | None:
-        value = fields.get(name)
-        if not isinstance(value, int) or isinstance(value, bool):
-            return None
-        return value if 0 <= value <= MOST_TOKENS else None
-
+    by_service = fields.get("server_tool_use")
     return Usage(
-        count("input_tokens"),
-        count("cache_creation_input_tokens"),
-        count("cache_read_input_tokens"),
-        count("output_tokens"),
+        _count(fields, "input_tokens"),
+        _count(fields, "cache_creation_input_tokens"),
+        _count(fields, "cache_read_input_tokens"),
+        _count(fields, "output_tokens"),
+        min(_count(by_service, "web_search_requests") or 0, MOST_SEARCHES) if _is_object(by_service) else 0,
     )
+
+
+def _count(fields: Mapping[str, object], name: str) -> int | None:
+    value = fields.get(name)
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value <= MOST_TOKENS else None
 
 
 def _failure(error: object) -> Failure:
@@ -118,8 +166,11 @@ def _failure(error: object) -> Failure:
     error_type, code = fields.get("type"), fields.get("code")
     name = error_type if isinstance(error_type, str) else ""
     status = code if isinstance(code, int) else 200
-    kind = kind_of(status, name, message=str(fields.get("message", "")))
-    return Failure(kind, f"error event in mid-stream: {names(name) or status}")
+    message = str(fields.get("message", ""))
+    kind = kind_of(status, name, message=message)
+    about_tools = refuses_tools(kind, message)
+    detail = f"error event in mid-stream: {names(name) or status}"
+    return Failure("rejected" if about_tools else kind, detail, about_tools=about_tools)
 
 
 def _object(value: object) -> Mapping[str, object]:

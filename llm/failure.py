@@ -71,6 +71,11 @@ LIMIT = re.compile(
 """Where the wordings above name the number that was passed."""
 
 
+TOOLS = re.compile(r"\btools?\b|function[ _-]call", re.IGNORECASE)
+NO_TOOLS = re.compile(r"(?:support|requires?)\b.*\btool|\btools?\b.*(?:support|requires?)", re.IGNORECASE)
+"""OpenRouter: 404 "No endpoints found that support tool use"; llama.cpp: 500 "tools param requires --jinja flag"."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """One failed call."""
@@ -84,6 +89,8 @@ class Failure:
     """False: the service asked not to be tried again (`x-should-retry: false`)."""
     limit_tokens: int | None = None
     """too_long: what the model takes, if the service said it."""
+    about_tools: bool = False
+    """rejected: the service spoke of tools."""
 
 
 def kind_of(status: int, error_type: str = "", error_code: str = "", message: str = "") -> FailureKind:
@@ -99,6 +106,13 @@ def kind_of(status: int, error_type: str = "", error_code: str = "", message: st
     if status in BY_STATUS:
         return BY_STATUS[status]
     return "rejected" if 400 <= status < 500 else "server_error"
+
+
+def refuses_tools(kind: FailureKind, message: str) -> bool:
+    """The message of an error answer says that tools are the trouble."""
+    if kind == "rejected":
+        return TOOLS.search(message) is not None
+    return kind in {"unknown_model", "server_error"} and NO_TOOLS.search(message) is not None
 
 
 def names(*given: object) -> str:

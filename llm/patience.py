@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 STALL_S = 15.0
 """Longest silence once text has begun. Tokens come several a second, also from a small machine."""
+SEARCH_S = 45.0
+"""Longest silence while a tool of the service searches or reads the web."""
 DRAIN_S = 0.5
 """For the end of the response after its last event, so that the connection can be used again."""
 
@@ -25,10 +27,12 @@ class Patience:
         """Until when to wait for the first event."""
         return min(self.deadline_at, self.text_by, now + self.silence_s)
 
-    def until(self, now: float, *, speaking: bool, ended: bool) -> float:
+    def until(self, now: float, *, speaking: bool, ended: bool, searching: bool = False) -> float:
         """Until when to wait for the event after one that came `now`."""
         if ended:
             return min(self.deadline_at, now + DRAIN_S)
+        if searching:
+            return min(self.deadline_at, now + SEARCH_S)
         if speaking:
             return min(self.deadline_at, now + STALL_S)
         return self.first(now)

@@ -20,6 +20,10 @@ LISTED_SERVICES = ("anthropic", "openrouter")
 """Services whose ids genai-prices knows. Who stands behind a compatible one is anybody's guess."""
 PREFIXES = ("", "anthropic:", "openrouter:")
 """How a model may be written in the settings (llm.candidates)."""
+SEARCH_MICROUSD = 10_000
+"""Of one web search by Anthropic: 10 US dollars for 1,000 (genai-prices, web_searches_kcount of the Claude models; pages
+that are fetched cost their tokens only). No other service is asked to search.
+"""
 ANY_NUMBER = 1_000_000_000
 """Tokens that fit into any budget when they cost nothing."""
 
@@ -62,7 +66,7 @@ def cost_microusd(service: str, model: str, usage: Usage, prices: Mapping[str, P
     """
     rates = rates_of(service, model, prices)
     if rates == FREE:
-        return 0
+        return usage.web_searches * SEARCH_MICROUSD
     if rates is None or usage.input_tokens is None or usage.output_tokens is None:
         return None
     write, read = usage.cache_write_tokens or 0, usage.cache_read_tokens or 0
@@ -72,27 +76,41 @@ def cost_microusd(service: str, model: str, usage: Usage, prices: Mapping[str, P
         + write * tier.cache_write
         + read * tier.cache_read
         + usage.output_tokens * tier.output
+        + _searches(usage.web_searches)
     )
 
 
 def worst_case_microusd(
-    service: str, model: str, input_tokens: int, max_tokens: int, prices: Mapping[str, Price]
+    service: str,
+    model: str,
+    input_tokens: int,
+    max_tokens: int,
+    prices: Mapping[str, Price],
+    searches: int = 0,
 ) -> int | None:
-    """What no call with so many tokens can pass: each at the dearest of the model's rates. None: no price is known."""
+    """What no call with so many tokens and searches can pass: each at the dearest of the model's rates. None: no price
+    is known.
+    """
     rates = rates_of(service, model, prices)
     if rates is None:
         return None
-    return _micro(input_tokens * _dearest_input(rates) + max_tokens * _dearest_output(rates))
+    tokens = input_tokens * _dearest_input(rates) + max_tokens * _dearest_output(rates)
+    return _micro(tokens + _searches(searches))
 
 
 def affordable_tokens(
-    service: str, model: str, input_tokens: int, left_microusd: int, prices: Mapping[str, Price]
+    service: str,
+    model: str,
+    input_tokens: int,
+    left_microusd: int,
+    prices: Mapping[str, Price],
+    searches: int = 0,
 ) -> int | None:
     """The most max_tokens whose worst case is no more than `left_microusd`; 0 if not one. None: no price is known."""
     rates = rates_of(service, model, prices)
     if rates is None:
         return None
-    left = left_microusd * PICO_PER_MICRO - input_tokens * _dearest_input(rates)
+    left = left_microusd * PICO_PER_MICRO - input_tokens * _dearest_input(rates) - _searches(searches)
     output = _dearest_output(rates)
     if left < 0:
         return 0
@@ -138,6 +156,10 @@ def _own_rates(price: float, output: float, cache_write: float | None, cache_rea
     write = price * CACHE_WRITE_SHARE if cache_write is None else cache_write
     read = price * CACHE_READ_SHARE if cache_read is None else cache_read
     return (Tier(-1, _pico(price), _pico(write), _pico(read), _pico(output)),)
+
+
+def _searches(count: int) -> int:
+    return count * SEARCH_MICROUSD * PICO_PER_MICRO
 
 
 def _pico(usd_per_mtok: float) -> int:

@@ -46,7 +46,11 @@ async def listen(
         async with timer, aclosing(events):
             async for heard in events:
                 draft.hear(heard)
-                timer.reschedule(patience.until(now(), speaking=bool(draft.pieces), ended=draft.ended))
+                timer.reschedule(
+                    patience.until(
+                        now(), speaking=draft.speaking, ended=draft.ended, searching=draft.searching
+                    )
+                )
                 if on_text is not None and isinstance(heard, Text):
                     await on_text(draft.text)
     except CallFailed as error:
@@ -63,4 +67,4 @@ async def listen(
 def _late(draft: Draft, patience: Patience, timer: asyncio.Timeout) -> Failure:
     if (timer.when() or 0.0) >= patience.deadline_at:
         return Failure("deadline", "the time for this turn was up")
-    return Failure("timeout", "stalled after text had begun" if draft.pieces else "no text in time")
+    return Failure("timeout", "stalled after text had begun" if draft.speaking else "no text in time")

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-type Ending = Literal["complete", "truncated", "interrupted", "refused"]
-"""complete: the model was done. truncated: it ran into `max_tokens` or its context window. interrupted: the deadline
+type Ending = Literal["complete", "tools", "truncated", "interrupted", "refused"]
+"""complete: the model was done. tools: it wants tools to be run (Completion.uses) and to hear what came of it. truncated: it ran into `max_tokens` or its context window. interrupted: the deadline
 came while it was still writing, or it paused too often. refused: it declined; there is no text."""
 
 type Outcome = Literal[
@@ -41,6 +41,27 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Verbatim:
+    """An answer's content as its service sent it: thoughts, texts, tool calls, what tools of the service found."""
+
+    service: str
+    model: str
+    content: str
+    """JSON array of content blocks; goes back unchanged, and only to the same model of the same service."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that the model may call."""
+
+    name: str
+    """Letters, digits, _ and -, at most 64."""
+    description: str
+    schema: str
+    """JSON Schema of its arguments, a JSON object."""
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message of the conversation, the oldest first."""
 
@@ -50,6 +71,8 @@ class Message:
     """Only of the assistant, behind its text; the next message is the user's and has their results."""
     results: tuple[ToolResult, ...] = ()
     """Only of the user, before the text."""
+    verbatim: Verbatim | None = None
+    """Only of the assistant, and only within the turn: sent instead of text and uses to whom it came from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +88,12 @@ class ModelRequest:
     """The person's; only the offline model, which speaks for koi itself, looks at it."""
     effort: Effort | None = None
     """None: the model's own default. Services without it are not told."""
+    person: str = ""
+    """Behind `system`: what is known of the person. The same through a conversation, so that it is cached with it."""
+    tools: tuple[Tool, ...] = ()
+    """In an order that never changes: they are the beginning of what is cached. Services without tools get none."""
+    web: bool = False
+    """The service may search and fetch by itself, where it can (Capabilities.server_tools)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +105,8 @@ class Usage:
     cache_write_tokens: int | None = None
     cache_read_tokens: int | None = None
     output_tokens: int | None = None
+    web_searches: int = 0
+    """Searches that the service made; billed apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +118,10 @@ class CallPlanned:
     """llm.candidates.ServiceName."""
     model: str
     request: ModelRequest
+    searches: int = 0
+    """Web searches that the service may make in it, at most."""
+    web_tokens: int = 0
+    """What it may read from the web beside the request, about: billed as input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +178,7 @@ class Completion:
     """What the person gets."""
 
     text: str
-    """Never blank, except when refused."""
+    """Never blank, except when refused, when tools are called, and when the request ended with results of tools."""
     model: str
     """The id of the model that answered, as in the settings."""
     asked: str
@@ -155,6 +190,10 @@ class Completion:
     """All, also the failed ones, in order."""
     skipped: tuple[Skipped, ...] = ()
     """In the order of the chain."""
+    uses: tuple[ToolUse, ...] = ()
+    """ending "tools": at least one, their ids unique."""
+    verbatim: Verbatim | None = None
+    """ending "tools": the answer as it must go back."""
 
 
 UNKNOWN = Usage()
@@ -172,4 +211,5 @@ def add_usage(one: Usage, other: Usage) -> Usage:
         plus(one.cache_write_tokens, other.cache_write_tokens),
         plus(one.cache_read_tokens, other.cache_read_tokens),
         plus(one.output_tokens, other.output_tokens),
+        one.web_searches + other.web_searches,
     )

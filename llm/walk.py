@@ -2,16 +2,19 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import assert_never
 
-from llm.call import Calls, Link
+from llm.call import NOTHING_SAID, Called, Calls, Link, Said, verbatim_of
 from llm.candidates import Candidate
 from llm.draft import Ended, Paused
 from llm.errors import NoModelAnswered, NotAllowed, RequestRejected
 from llm.failure import SKIP, Failure
+from llm.payload import holds_tools, offers_tools
 from llm.request import UNKNOWN, Completion, Denied, Ending, ModelRequest, Skipped, Usage, add_usage
 from llm.retry import BACKOFF_S, SHORTEST_CALL_S, Again, GiveUp, Next, Reject, next_step
 from llm.standing import Closed, LastResort, Open, last_resorts, ready, skipped_by
+from llm.toolless import Toolless
 
 MAX_PAUSES = 3
 """How often a model may ask to go on in another call."""
@@ -23,13 +26,23 @@ class Walk:
     """
 
     def __init__(
-        self, links: Sequence[Link], request: ModelRequest, calls: Calls, chance: Callable[[], float]
+        self,
+        links: Sequence[Link],
+        request: ModelRequest,
+        calls: Calls,
+        chance: Callable[[], float],
+        *,
+        toolless: Toolless,
+        asked: str,
     ) -> None:
+        """links: in the order in which they are asked. asked: the model that the chain would have asked first."""
         self.links = links
         self.candidates = [candidate for candidate, _ in links]
         self.request = request
         self.calls = calls
         self.chance = chance
+        self.toolless = toolless
+        self.asked = asked
         self.at_start = dict(calls.states)
         self.now = asyncio.get_running_loop().time
         self.began = self.now()
@@ -75,7 +88,7 @@ class Walk:
         tries, was_closed = 0, isinstance(self.calls.states[candidate], Closed)
         while self._left_s() > 0:
             tries += 1
-            result = await self._attempt(link, followers)
+            result = await self._attempt_without(link, followers)
             if isinstance(result, Completion):
                 return result
             if isinstance(result, Denied):
@@ -102,43 +115,68 @@ class Walk:
                     assert_never(step)
         return GiveUp()
 
-    async def _attempt(self, link: Link, followers: int) -> Completion | Failure | Denied:
+    async def _attempt_without(self, link: Link, followers: int) -> Completion | Failure | Denied:
+        """One answer; if the service refuses the tools, one without them: it says less, but it is an answer."""
+        candidate, request = link[0], self.request
+        if self.toolless.knows(candidate, self.now()):
+            request = replace(request, tools=(), web=False)
+        result = await self._attempt(link, request, followers)
+        if not isinstance(result, Failure) or not _refuses_tools(candidate, request, result):
+            return result
+        without = await self._attempt(link, replace(request, tools=(), web=False), followers)
+        if isinstance(without, Completion) and not candidate.service.first_party:
+            self.toolless.learn(candidate, self.now())
+        return without
+
+    async def _attempt(
+        self, link: Link, request: ModelRequest, followers: int
+    ) -> Completion | Failure | Denied:
         """One answer: one call, and more of the same model if it pauses. Text of a failed attempt is dropped, so two
         models or two attempts are never spliced.
         """
-        candidate, said, usage = link[0], "", UNKNOWN
+        candidate, said, usage = link[0], NOTHING_SAID, UNKNOWN
         for _ in range(1 + MAX_PAUSES):
-            call = await self.calls.make(link, self.request, followers=followers, said=said)
-            if isinstance(call, Denied):
-                return self._completion(candidate, said, "interrupted", usage) if said.strip() else call
-            draft, verdict = call
-            usage = add_usage(usage, draft.usage)
-            said += draft.text
-            match verdict:
+            called = await self.calls.make(link, request, followers=followers, said=said)
+            if isinstance(called, Denied):
+                return (
+                    self._completion(candidate, said, "interrupted", usage) if said.text.strip() else called
+                )
+            usage = add_usage(usage, called.draft.usage)
+            said = said.then(called.draft.text, called.gathered.content)
+            match called.verdict:
                 case Failure():
-                    return verdict
+                    return called.verdict
+                case Ended(ending="tools"):
+                    return self._tools_called(candidate, said, called, usage)
                 case Ended(ending=ending):
-                    return self._completion(candidate, "" if ending == "refused" else said, ending, usage)
+                    shown = NOTHING_SAID if ending == "refused" else said
+                    return self._completion(candidate, shown, ending, usage)
                 case Paused():
                     pass
                 case _:
-                    assert_never(verdict)
+                    assert_never(called.verdict)
+        if not said.text.strip():
+            return Failure("empty", "no text, it only paused")
         return self._completion(candidate, said, "interrupted", usage)
 
     def _left_s(self) -> float:
         return self.calls.terms.deadline_at - self.now()
 
-    def _completion(self, candidate: Candidate, text: str, ending: Ending, usage: Usage) -> Completion:
+    def _completion(self, candidate: Candidate, said: Said, ending: Ending, usage: Usage) -> Completion:
         before = self.candidates[: self.candidates.index(candidate)]
         return Completion(
-            text,
+            said.text,
             candidate.model,
-            self.candidates[0].model,
+            self.asked,
             ending,
             usage,
             tuple(self.calls.made),
             self._skipped(before),
         )
+
+    def _tools_called(self, candidate: Candidate, said: Said, called: Called, usage: Usage) -> Completion:
+        completion = self._completion(candidate, said, "tools", usage)
+        return replace(completion, uses=called.gathered.uses, verbatim=verbatim_of(candidate, said.content))
 
     def _skipped(self, among: Sequence[Candidate]) -> tuple[Skipped, ...]:
         """Those that were not asked, and why."""
@@ -198,6 +236,15 @@ class Walk:
             return self.last_failures[candidate].retry_after_s
         state = self.at_start[candidate]
         return state.wait_ms / 1000 if isinstance(state, Open) and state.asked else None
+
+
+def _refuses_tools(candidate: Candidate, request: ModelRequest, failure: Failure) -> bool:
+    """It says so, or it may well be: a request with tools was refused, by a service that is not Anthropic itself, and
+    no earlier request of the conversation is known to have had any.
+    """
+    if failure.kind != "rejected" or not offers_tools(request, candidate.service):
+        return False
+    return failure.about_tools or not (candidate.service.first_party or holds_tools(request))
 
 
 def _line(candidate: Candidate, failure: Failure) -> str:

@@ -12,14 +12,18 @@ from memory.labels import Labels
 from memory.limits import MemoryLimits
 from memory.neutralise import for_model, neutralise
 from memory.pick import Quote, pick
+from memory.summary import cut
 from memory.tokens import estimate_tokens
 from schemas.memory import RingEntry, Session
 
 OPEN, CLOSE = "<conversation_history>", "</conversation_history>"
-TIME = "[%d.%m. %H:%M]"
+TIME = "%d.%m. %H:%M"
+WORKDIR_CHARS = 40
 LINE_ENDS = "\n\u2028\u2029"
 UNSEEN = "\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0"
 """Characters without a shape, which do not hide that a line begins like an entry; a class of `re`."""
+PATH_SIGNS = frozenset("/\\")
+NO_BRACKETS = str.maketrans("[]", "  ")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -50,14 +54,21 @@ class Block:
     """What the entries hold beside what is quoted, oldest first."""
 
 
-def fresh_entries(entries: Sequence[RingEntry], lane: str, session: Session | None) -> tuple[RingEntry, ...]:
-    """What the model has yet to be told: all, if a session starts; else what other lanes added since its last context.
+def fresh_entries(
+    entries: Sequence[RingEntry], lane: str, session: Session | None, project: str = ""
+) -> tuple[RingEntry, ...]:
+    """What the model has yet to be told: all, if a session starts; else what other lanes, and other projects of this one,
+    added since its last context.
 
     By ids, not stamps: an entry may be committed after a later-stamped one, and clocks jump.
     """
     if session is None:
         return tuple(entries)
-    return tuple(entry for entry in entries if entry.lane != lane and entry.id not in session.seen)
+    return tuple(
+        entry
+        for entry in entries
+        if (entry.lane != lane or entry.workdir != project) and entry.id not in session.seen
+    )
 
 
 def build_block(
@@ -119,12 +130,23 @@ class _Frame:
 
     def _entry(self, quote: Quote) -> str:
         said_at = (EPOCH + timedelta(milliseconds=quote.entry.at_ms)).astimezone(self._zone)
-        lines = [said_at.strftime(TIME)]
+        lines = [f"[{said_at.strftime(TIME)}{_where(quote.entry.workdir)}]"]
         if quote.user:
             lines.append(f"{self._labels.user} {_quoted(quote.user, self._labels)}")
         if quote.reply:
             lines.append(f"{self._labels.bot} {_quoted(quote.reply, self._labels)}")
         return "\n".join(lines)
+
+
+@lru_cache(maxsize=256)
+def _where(workdir: str) -> str:
+    """Behind the time of an entry: " · garden"; "" for an entry of no project, and for the path of a folder (entries from
+    a file, or of a program that uses the library). Whatever it is called, it stays one line between brackets.
+    """
+    if PATH_SIGNS.intersection(workdir):
+        return ""
+    name = " ".join(neutralise(workdir).translate(NO_BRACKETS).split())
+    return f" · {cut(name, WORKDIR_CHARS)}" if name else ""
 
 
 def _quoted(text: str, labels: Labels) -> str:
@@ -136,4 +158,4 @@ def _quoted(text: str, labels: Labels) -> str:
 def _frame_lines(labels: Labels) -> re.Pattern[str]:
     words = "|".join(re.escape(word) for word in (labels.heading, labels.user, labels.bot, labels.current))
     lead = rf"[{LINE_ENDS}](?:[^\S{LINE_ENDS}]|[{UNSEEN}])*"
-    return re.compile(rf"({lead})(?=\[\d\d\.\d\d\. \d\d:\d\d\]|{words})", re.IGNORECASE)
+    return re.compile(rf"({lead})(?=\[\d\d\.\d\d\. \d\d:\d\d|{words})", re.IGNORECASE)

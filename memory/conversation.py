@@ -67,5 +67,5 @@ class ConversationMemory:
         return (await load_ring(self._redis, self._owner, self._clock(), self._limits)).entries
 
     async def forget(self, what: str = "all") -> int:
-        """Forget "all", the "last" entry, or every entry that contains a text; gives the number of entries removed."""
+        """Forget "all", the "last" entry, or what contains a text; gives the number of entries and facts removed."""
         return await forget(self._redis, self._owner, what) or 0

@@ -1,7 +1,8 @@
 """What has become too old by koi's clock is removed from Redis, also where nobody writes any more.
 
-TTLs count real time and know only whole keys. `keys.expiry()` says when something in a ring, a session, a summary on
-its way (keys.fold) or the records of turns expires; the workers call `expire_texts` every few seconds.
+TTLs count real time and know only whole keys. `keys.expiry()` says when something in a ring, a session, the parked
+sessions of a lane, the records of turns, or one of the keys that expire as a whole (WHOLE) expires; the workers call
+`expire_texts` every few seconds.
 """
 
 from collections.abc import Sequence
@@ -17,16 +18,19 @@ from infra.outage import is_outage
 from infra.redis_port import RedisPort
 from infra.scripts import Script
 from memory.limits import MemoryLimits, SessionLimits
+from memory.parked import live, parked_expiry
 from memory.ring import Raw, next_expiry, read_ring, stamp_of
 from memory.session import session_expiry, starts_session, without_expired
 from memory.store import replace_ring, report_unreadable
-from schemas.memory import Session
+from schemas.memory import Parked, Session
 from schemas.wire import NewerVersion, NotReadable, dump, load
 
 log = structlog.get_logger()
 
 AT_ONCE = 500
 """Keys per call of the script."""
+WHOLE = (keys.fold(""), keys.pending(""))
+"""Prefixes of the strings that expire as a whole: a summary on its way, what waits for a person's answer."""
 
 _REPLACE_SESSION = Script(Path(__file__).with_name("replace_session.lua"))
 _EXPIRE_STRINGS = Script(Path(__file__).with_name("expire_strings.lua"))
@@ -35,7 +39,8 @@ _EXPIRE_STRINGS = Script(Path(__file__).with_name("expire_strings.lua"))
 async def expire_texts(
     redis: RedisPort, now_ms: int, memory_limits: MemoryLimits, session_limits: SessionLimits
 ) -> int:
-    """Remove every text whose time is over; gives how many (ring entries, exchanges, blocks, summaries, records).
+    """Remove every text whose time is over; gives how many (ring entries, exchanges, blocks, summaries, records, keys
+    that expire as a whole).
 
     A list or session that changes meanwhile is left for the next call, as is one whose key holds something else, which
     is reported.
@@ -43,15 +48,14 @@ async def expire_texts(
     Raises what redis-py raises when Redis is away.
     """
     due = [member.decode() for member in await redis.zrangebyscore(keys.expiry(), "-inf", now_ms)]
-    folds = [key for key in due if key.startswith(keys.fold(""))]
-    removed = await _expire_strings(redis, folds, now_ms)
+    removed = await _expire_strings(redis, [key for key in due if key.startswith(WHOLE)], now_ms)
     for key in due:
         try:
             if key.startswith(keys.ring("")):
                 removed += await _expire_ring(redis, key, now_ms, memory_limits)
             elif key.startswith(keys.turns("")):
                 removed += await _expire_turns(redis, key, now_ms, memory_limits)
-            elif key.startswith(keys.session("")):
+            elif key.startswith((keys.session(""), keys.parked(""))):
                 removed += await _expire_session(redis, key, now_ms, session_limits)
         except ResponseError as error:
             if is_outage(error):
@@ -103,7 +107,8 @@ def _oldest_ms(raw: Raw) -> int:
 
 async def _expire_session(redis: RedisPort, key: str, now_ms: int, limits: SessionLimits) -> int:
     raw = await redis.get(key) or b""
-    new, due_ms, removed = _remaining(raw, now_ms, limits)
+    remaining = _remaining_parked if key.startswith(keys.parked("")) else _remaining
+    new, due_ms, removed = remaining(raw, now_ms, limits)
     done: int = await _REPLACE_SESSION(redis, [key, keys.expiry()], [raw, new, due_ms])
     return removed if done else 0
 
@@ -123,6 +128,23 @@ def _remaining(raw: bytes, now_ms: int, limits: SessionLimits) -> tuple[bytes, i
     left = without_expired(session, now_ms, limits)
     removed = _texts(session) - _texts(left)
     return (dump(left) if left.exchanges else b""), session_expiry(left, limits), removed
+
+
+def _remaining_parked(raw: bytes, now_ms: int, limits: SessionLimits) -> tuple[bytes, int, int]:
+    """The same of stored conversations of other projects: each ends by itself."""
+    if not raw:
+        return b"", now_ms, 0
+    try:
+        parked = load(Parked, raw)
+    except NewerVersion:
+        return raw, now_ms + limits.idle_ms, 0
+    except NotReadable:
+        return b"", now_ms, 1
+    left = live(parked, now_ms, limits)
+    removed = sum(map(_texts, parked.sessions.values())) - sum(map(_texts, left.sessions.values()))
+    if not left.sessions:
+        return b"", now_ms, removed
+    return dump(left), parked_expiry(left, limits), removed
 
 
 def _texts(session: Session) -> int:

@@ -16,6 +16,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+import orjson
+
 from memory.terms import terms
 from memory.tokens import estimate_tokens
 from schemas.memory import RingEntry
@@ -119,7 +121,7 @@ def unpack(packed: str) -> Features | None:
         return None
     try:
         user_tokens, reply_tokens, user_sentences = map(int, numbers)
-        starts, ends, tokens = (list(map(int, line.split())) for line in lines[1:4])
+        starts, ends, tokens = _numbers(lines[1:4])
     except ValueError:
         return None
     words = lines[HEAD_LINES:]
@@ -157,6 +159,13 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         start = cut + (text[cut] == " ")
     if start < end:
         yield start, end
+
+
+def _numbers(rows: list[str]) -> list[list[int]]:
+    """Read as JSON, which takes a third of the time that `int` does. Raises: ValueError: other than digits and spaces."""
+    if not "".join(["0", *rows]).replace(" ", "0").isdecimal():
+        raise ValueError(rows)
+    return orjson.loads(f"[[{'],['.join(rows)}]]".replace(" ", ","))
 
 
 def _row(values: Iterable[object]) -> str:

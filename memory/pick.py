@@ -123,41 +123,55 @@ class _Choice:
         self.weighed = weighed
         self.used = used
         self.taken: list[int] = []
-        self._sides: list[int] = []
+        entries = range(len(features))
+        self._sides = [
+            2 * number + (not own)
+            for number in entries
+            for own in weighed.own[weighed.firsts[number] : weighed.firsts[number + 1]]
+        ]
         """Of each sentence: twice the number of its entry, and 1 for the bot's."""
         self._open: set[int] = set()
         """Sides of which something is taken."""
-        self._costs: list[int] = []
-        """Of each alone, without its entry's frame."""
-        self._factors: list[float] = []
-        for number, one in enumerate(features):
-            aged = DECAY ** (len(features) - 1 - number)
-            for index in weighed.of(number):
-                sentence = weighed.numbers[index]
-                is_own = sentence < one.user_sentences
-                self._sides.append(2 * number + (not is_own))
-                self._costs.append(one.tokens[sentence] + GAP_TOKENS)
-                overlap = 1 + OVERLAP_GAIN * weighed.overlaps[index]
-                self._factors.append(aged * overlap * (OWN_GAIN if is_own else 1))
-        self._own = [index for index, side in enumerate(self._sides) if not side % 2]
+        self._costs = [
+            features[side // 2].tokens[number] + GAP_TOKENS + LABEL_TOKENS + STAMP_TOKENS
+            for side, number in zip(self._sides, weighed.numbers, strict=True)
+        ]
+        """Of each now, with what is still missing of its entry's frame."""
+        aged = [DECAY ** (len(features) - 1 - number) for number in entries]
+        self._factors = [
+            aged[side // 2] * (1 + OVERLAP_GAIN * overlap) * (1 if side % 2 else OWN_GAIN)
+            for side, overlap in zip(self._sides, weighed.overlaps, strict=True)
+        ]
+        self._own = [index for index, is_own in enumerate(weighed.own) if is_own]
         """The person's sentences."""
-        self._gains = [self._gain(index) for index in range(len(weighed.terms))]
+        worth = weighed.weights.__getitem__
+        self._gains = [
+            sum(map(worth, terms)) * factor
+            for terms, factor in zip(weighed.terms, self._factors, strict=True)
+        ]
         """As last counted: they only fall."""
+        self._counted = [0] * len(self._gains)
+        """How many sentences were taken when that was."""
 
     def fill(self, candidates: range, most_tokens: int) -> None:
         """Take the best of them, one by one, while something fits below `most_tokens`."""
         done, misfits = set(self.taken), 0
-        heap = [self._promise(index) for index in candidates if self._gains[index] and index not in done]
+        gains, costs = self._gains, self._costs
+        heap = [
+            (-gains[index] / costs[index], -index)
+            for index in candidates
+            if gains[index] and index not in done
+        ]
         heapify(heap)
         while heap and misfits < MOST_MISFITS:
             popped = -heappop(heap)[1]
             if popped in done:
                 continue
-            index = self._newest_like(popped, done)
-            if self.used + self._cost(index) > most_tokens:
+            index = self._newest_like(popped, done) if self.weighed.asked[popped] else popped
+            if self.used + costs[index] > most_tokens:
                 misfits += 1
                 continue
-            gain = self._gains[index] = self._gain(index)
+            gain = self._gain(index)
             if index != popped:
                 heappush(heap, self._promise(popped))
             elif gain and heap and (now := self._promise(index)) > heap[0]:  # others are better by now
@@ -173,42 +187,42 @@ class _Choice:
 
         What they said last on something must not yield to what they said before ("I'm vegetarian" … "I eat meat").
         """
-        asked = self.weighed.asked[index]
-        if not asked or self._sides[index] % 2:
+        asked, side = self.weighed.asked, self._sides[index]
+        if side % 2:
             return index
-        newer = (
-            other
-            for other in reversed(self._own)
-            if other not in done
-            and asked <= self.weighed.asked[other]
-            and self._sides[other] > self._sides[index]
-        )
-        return next(newer, index)
+        wanted = asked[index]
+        for other in reversed(self._own):
+            if self._sides[other] <= side:
+                break
+            if wanted <= asked[other] and other not in done:
+                return other
+        return index
 
     def _promise(self, index: int) -> tuple[float, int]:
         """Smallest first: the most gain for its tokens, the newest of equals."""
-        return -self._gains[index] / self._cost(index), -index
+        return -self._gains[index] / self._costs[index], -index
 
     def _gain(self, index: int) -> float:
-        return sum(map(self.weighed.weights.__getitem__, self.weighed.terms[index])) * self._factors[index]
-
-    def _cost(self, index: int) -> int:
-        side = self._sides[index]
-        cost = self._costs[index]
-        if side in self._open:
-            return cost
-        return cost + LABEL_TOKENS + (0 if side ^ 1 in self._open else STAMP_TOKENS)
+        if self._counted[index] != len(self.taken):
+            self._counted[index] = len(self.taken)
+            words = map(self.weighed.weights.__getitem__, self.weighed.terms[index])
+            self._gains[index] = sum(words) * self._factors[index]
+        return self._gains[index]
 
     def _take(self, index: int) -> Iterable[int]:
         """Gives those which now cost less."""
-        self.used += self._cost(index)
+        self.used += self._costs[index]
         self.taken.append(index)
         self.weighed.weights.update(dict.fromkeys(self.weighed.terms[index], 0.0))
         side = self._sides[index]
         if side in self._open:
             return ()
+        stamp = 0 if side ^ 1 in self._open else STAMP_TOKENS
         self._open.add(side)
-        return self.weighed.of(side // 2)
+        cheaper = self.weighed.of(side // 2)
+        for other in cheaper:
+            self._costs[other] -= stamp + (LABEL_TOKENS if self._sides[other] == side else 0)
+        return cheaper
 
 
 def _quotes(entries: Sequence[RingEntry], features: Sequence[Features], choice: _Choice) -> tuple[Quote, ...]:

@@ -9,11 +9,13 @@ on rearrangements of them; how, and what was not: docs/decisions/0010.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import accumulate, chain, compress, pairwise, repeat
 from math import log
+from operator import contains, not_
 
-from memory.features import Features, find
+from memory.features import Features, sentences
 from memory.terms import length_weight
+from memory.terms import terms as terms_of
 
 NAME_WEIGHT = 2
 SHARED_WEIGHT = 1.5
@@ -38,6 +40,8 @@ class Weighed:
     """Index of the first sentence of each entry; one more at the end."""
     numbers: list[int]
     """Which sentence of its entry each is."""
+    own: list[bool]
+    """Whether it is the person's."""
     terms: list[list[str]]
     weights: dict[str, float]
     overlaps: list[float]
@@ -54,21 +58,21 @@ class Weighed:
 
 def weigh(entries: Sequence[Features], message: str) -> Weighed:
     """Looks at every word once."""
-    wanted = {term for line in find(message, "").terms for term in line.split()}
+    wanted = {term for start, end in sentences(message) for term in terms_of(message[start:end])[0]}
     kept = _kept(entries, wanted)
-    firsts, numbers = [0], list(chain.from_iterable(kept))
-    for some in kept:
-        firsts.append(firsts[-1] + len(some))
+    firsts = list(accumulate(map(len, kept), initial=0))
+    numbers = list(chain.from_iterable(kept))
     terms = [one.terms[number].split() for one, some in zip(entries, kept, strict=True) for number in some]
-    own, other = _sides(entries, firsts, numbers, terms)
-    times = Counter(chain.from_iterable(terms))
+    own = [number < one.user_sentences for one, some in zip(entries, kept, strict=True) for number in some]
+    counts = [Counter(chain.from_iterable(terms[start:end])) for start, end in pairwise(firsts)]
+    times = _added(counts)
     lengths = {term: length_weight(term) for term in times}
     weights = _weights(times, lengths, len(terms))
-    for term in times.keys() & chain.from_iterable(one.names for one in entries):
+    for term in times.keys() & chain.from_iterable([one.names for one in entries]):
         weights[term] *= NAME_WEIGHT / lengths[term]
-    for term in set[str]().union(*own) & set[str]().union(*other):
+    for term in _said_by_both(terms, own):
         weights[term] *= SHARED_WEIGHT
-    whole = sum(weights.get(term, length_weight(term)) for term in wanted)
+    whole = sum([weights.get(term, length_weight(term)) for term in wanted])
     shared = [wanted.intersection(words) for words in terms]
     overlaps = [sum(map(weights.__getitem__, found)) / whole if found else 0.0 for found in shared]
     for start, end in pairwise(firsts):
@@ -76,10 +80,10 @@ def weigh(entries: Sequence[Features], message: str) -> Weighed:
         if least:
             overlaps[start:end] = [max(least, overlap) for overlap in overlaps[start:end]]
     heavy = {term for term, length in lengths.items() if length == 1}
-    counts = [Counter(chain.from_iterable(terms[start:end])) for start, end in pairwise(firsts)]
     exchanges = [{term: count for term, count in one.items() if term in heavy} for one in counts]
-    asked = [{term for term in found if lengths[term] >= TELLING} for found in shared]
-    return Weighed(firsts, numbers, terms, weights, overlaps, asked, exchanges)
+    telling = {term for term in wanted if length_weight(term) >= TELLING}
+    asked = [found & telling for found in shared]
+    return Weighed(firsts, numbers, own, terms, weights, overlaps, asked, exchanges)
 
 
 def _kept(entries: Sequence[Features], wanted: Iterable[str]) -> list[Sequence[int]]:
@@ -88,27 +92,36 @@ def _kept(entries: Sequence[Features], wanted: Iterable[str]) -> list[Sequence[i
         return [range(len(one.terms)) for one in entries]
     most = MOST_SENTENCES // len(entries)
     rare = [term for term in wanted if length_weight(term) == 1]
-    kept: list[Sequence[int]] = []
-    for one in entries[:-1]:
-        whole = "\n".join(one.terms)
-        here = [term for term in rare if term in whole]
-        hits = [sum([term in line for term in here]) for line in one.terms] if here else [0] * len(one.terms)
-        best = sorted(range(len(hits)), key=hits.__getitem__, reverse=True)[:most]
-        kept.append(sorted(best))
+    kept = [_best(one.terms, rare, most) for one in entries[:-1]]
     return [*kept, range(len(entries[-1].terms))]
 
 
-def _sides(
-    entries: Sequence[Features], firsts: Sequence[int], numbers: Sequence[int], terms: Sequence[list[str]]
-) -> tuple[list[set[str]], list[set[str]]]:
-    """The terms of the person in each entry, and those of the bot."""
-    own: list[set[str]] = []
-    other: list[set[str]] = []
-    for one, (start, end) in zip(entries, pairwise(firsts), strict=True):
-        middle = start + sum(number < one.user_sentences for number in numbers[start:end])
-        own.append(set(chain.from_iterable(terms[start:middle])))
-        other.append(set(chain.from_iterable(terms[middle:end])))
-    return own, other
+def _best(lines: Sequence[str], rare: Sequence[str], most: int) -> Sequence[int]:
+    """Those that hold most of the rare terms, the first of equals, in order."""
+    if len(lines) <= most:
+        return range(len(lines))
+    whole = "\n".join(lines)
+    here = [term for term in rare if term in whole]
+    if not here:
+        return range(most)
+    hits = list(map(sum, zip(*[map(contains, lines, repeat(term)) for term in here], strict=True)))
+    return sorted(sorted(range(len(hits)), key=hits.__getitem__, reverse=True)[:most])
+
+
+def _said_by_both(terms: Sequence[list[str]], own: Sequence[bool]) -> set[str]:
+    """The terms of the person that the bot has too. own: which sentences are the person's."""
+    mine = set(chain.from_iterable(compress(terms, own)))
+    return mine.intersection(chain.from_iterable(compress(terms, map(not_, own))))
+
+
+def _added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """A Counter of all words would have to look at each again."""
+    times: dict[str, int] = {}
+    known = times.get
+    for one in counts:
+        for term, count in one.items():
+            times[term] = known(term, 0) + count
+    return times
 
 
 def _weights(times: Mapping[str, int], lengths: Mapping[str, float], sentences: int) -> dict[str, float]:

@@ -8,8 +8,8 @@ from schemas.wire import WireModel
 class CallRecord(WireModel):
     """Which model was asked, why it, how it ended, what it used, and what that costs."""
 
-    newest: ClassVar[int] = 2
-    v: Literal[1, 2] = 2
+    newest: ClassVar[int] = 3
+    v: Literal[1, 2, 3] = 3
     id: str
     turn_id: str
     lane: str
@@ -24,6 +24,8 @@ class CallRecord(WireModel):
     cache_write_tokens: int | None = None
     cache_read_tokens: int | None = None
     output_tokens: int | None = None
+    web_searches: int = 0
+    """Version 3. Searches that the service itself made for this call; they are billed apart."""
     service: str = ""
     """llm.candidates.ServiceName."""
     bot: str = ""

@@ -1,14 +1,23 @@
 """What a person sent, as the bot hands it to the workers."""
 
-from typing import Literal
+from typing import ClassVar, Literal
+
+from pydantic import Field
 
 from schemas.wire import WireModel
+
+
+def _is_unset(value: object) -> bool:
+    """A field of version 2 that is not written: a worker of the release before refuses fields that it does not know."""
+    return value in {"", None}
 
 
 class InboundMessage(WireModel):
     """One message of one person in one chat. Its text may be ""; then `media` says what it was."""
 
-    v: Literal[1] = 1
+    newest: ClassVar[int] = 2
+    v: Literal[1, 2] = 1
+    """Written as 1 as long as nothing newer is in it."""
     id: str
     """`{bot_id}:{update_id}`: what is claimed once, and what a reply says it answers."""
     bot_id: str
@@ -40,7 +49,13 @@ class InboundMessage(WireModel):
     media: str = ""
     """For kind "unsupported": voice, photo, document, ... as Telegram names it."""
     forgot: int | None = None
-    """For /forget: how many entries were removed when it was admitted; None: nothing was to be removed."""
+    """For /forget: how many entries and facts were removed when it was admitted; None: nothing was to be removed."""
+
+    forwarded_from: str = Field(default="", exclude_if=_is_unset)
+    """Version 2. Whose words these are, if the sender forwarded them: a name; "" for their own words."""
+    latitude: float | None = Field(default=None, exclude_if=_is_unset)
+    """Version 2. Of a location or venue that was sent, degrees."""
+    longitude: float | None = Field(default=None, exclude_if=_is_unset)
 
     @property
     def lane(self) -> str:

@@ -2,6 +2,8 @@
 
 from typing import ClassVar, Literal
 
+from pydantic import Field
+
 from schemas.wire import WireModel
 
 
@@ -142,3 +144,13 @@ class FoldWanted(WireModel):
     """The turn that dropped them."""
     session_id: str
     exchange_ids: tuple[str, ...]
+
+
+class Parked(WireModel):
+    """Conversations of the projects that a lane is not in now."""
+
+    v: Literal[1] = 1
+    sessions: dict[str, Session]
+    """By project; "" is none."""
+    answers: dict[str, AnswerRecord] = Field(default_factory=dict[str, AnswerRecord])
+    """The last answer of each, by project: what it was given is told of the conversation it belongs to."""

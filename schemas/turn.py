@@ -4,12 +4,15 @@
 `memory.max_age`, and is forgotten with the owner's memory.
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from schemas.call import CallRecord
+from schemas.tools import ToolRan
 from schemas.wire import WireModel
 
-type PartKind = Literal["system", "summary", "exchange", "tools", "block", "message", "note"]
+type PartKind = Literal[
+    "system", "offer", "person", "summary", "exchange", "tools", "block", "message", "note", "round"
+]
 
 
 class Part(WireModel):
@@ -41,7 +44,8 @@ class LeftOut(WireModel):
 class TurnRecord(WireModel):
     """Everything about one answer."""
 
-    v: Literal[1] = 1
+    newest: ClassVar[int] = 2
+    v: Literal[1, 2] = 2
     id: str
     lane: str
     owner: str
@@ -68,6 +72,8 @@ class TurnRecord(WireModel):
     parts: tuple[Part, ...]
     left_out: tuple[LeftOut, ...] = ()
     calls: tuple[CallRecord, ...] = ()
+    tools: tuple[ToolRan, ...] = ()
+    """In the order they were called."""
     ending: str
     """llm.request.Ending."""
     cost_microusd: int | None = None

@@ -9,6 +9,8 @@ from lanes.dead import dead_letter
 from lanes.outcome import Commit
 from memory.session import end_effects
 from memory.summary import cut
+from schemas.tools import KeptResult
+from schemas.wire import load
 from workers.messages import starts_anew
 from workers.outgoing import Place, plain_reply
 from workers.texts import say
@@ -34,6 +36,8 @@ def given_up(claim: Claim, reason: str, *, now_ms: int, language: str) -> Commit
     sorry = say(language, "I could not answer your message.")
     if quote:
         sorry = say(language, "I could not answer your message “{quote}”.", quote=quote)
+    if _has_done_something(claim):
+        sorry += " " + say(language, "What I had already done for it stands: look at /tasks and /agenda.")
     buried = _buried(claim, claim.items, reason, f"{sorry} {kept}", now_ms=now_ms, language=language)
     if starts_anew(messages[0]):  # that the model failed does not keep the old conversation alive
         return replace(buried, effects=end_effects(claim.lane))
@@ -62,6 +66,12 @@ def _buried(
         pushes=(push_reply(notice),),
         remove=ids,
     )
+
+
+def _has_done_something(claim: Claim) -> bool:
+    """A tool call of an earlier attempt was carried out."""
+    results = [value for name, value in claim.kept.items() if name.startswith("result:")]
+    return any(load(KeptResult, value).outcome == "done" for value in results)
 
 
 def _unreadable_line(language: str) -> str:

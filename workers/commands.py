@@ -7,9 +7,10 @@ turn goes on with the text (workers.turn).
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
 
-from infra.effect import Effect
+from infra.forget import folded
 from infra.people import People
 from infra.settings import MoneySettings
 from infra.texts import later
@@ -18,7 +19,9 @@ from memory.limits import MemoryLimits
 from memory.summary import cut
 from schemas.inbound import InboundMessage
 from schemas.memory import AnswerRecord, RingEntry
-from schemas.reply import Button
+from schemas.profile import Profile
+from schemas.things import Thing
+from schemas.tools import Pending
 from workers.model import (
     ModelState,
     choice_effect,
@@ -29,25 +32,19 @@ from workers.model import (
     wish_of,
 )
 from workers.outgoing import is_local
+from workers.pending import change_line, chosen_preview, drop_effects, over_line
 from workers.plans import Plan
+from workers.profile import Person, guess_said, language_said, profile_said, timezone_said
 from workers.recall import Reader, forget_buttons, memory_text, why_text
+from workers.said import Said
 from workers.services import DOLLARS, OFFLINE_ONLY
 from workers.texts import say, say_n
 from workers.times import span
 from workers.usage import NOTHING_USED, Usage, usage_text
 
 NAME_CHARS = 32
+NOBODY = Profile()
 ROLES = {"owner": later("owner"), "member": later("member"), "blocked": later("blocked")}
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """koi's answer."""
-
-    text: str
-    buttons: tuple[tuple[Button, ...], ...] = ()
-    effects: tuple[Effect, ...] = ()
-    """What else the command changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +65,18 @@ class Asked:
     models: Models = OFFLINE_ONLY
     """What this person may be answered by; only /model looks at it, and at `wanted`."""
     wanted: Tier | None = None
+    profile: Profile = NOBODY
+    """Of whoever asks."""
+    house: tzinfo = UTC
+    """koi's own zone."""
+    kept: int = 0
+    """Things on request that hold what was to be forgotten; only /forget looks at it."""
+    pending: Pending | None = None
+    """What waits for an answer; only /change looks at it."""
+
+    @property
+    def person(self) -> Person:
+        return Person(self.message, self.profile, self.house, self.reader.now_ms)
 
     @property
     def language(self) -> str:
@@ -92,13 +101,21 @@ def role_in(people: People, message: InboundMessage) -> str:
     return "member" if role == "stranger" else role
 
 
-def _start(asked: Asked) -> str:
-    return say(
+def mentions(thing: Thing, what: str) -> bool:
+    """One of its texts contains `what`, as /forget compares."""
+    needle = folded(what)
+    return any(needle in folded(text) for text in thing.model_dump().values() if isinstance(text, str))
+
+
+def _start(asked: Asked) -> Said:
+    hello = say(
         asked.language,
         "Hello! Just write to me. For {span} I remember what we talked about, also when you come back later. "
         "/help shows what else I can do.",
         span=asked.max_age,
     )
+    guess = guess_said(asked.person)
+    return replace(guess, text=f"{hello}\n\n{guess.text}") if guess else Said(hello)
 
 
 def _help(asked: Asked) -> str:
@@ -111,6 +128,9 @@ def _help(asked: Asked) -> str:
         "/why – what my last answer was made of and what it cost\n"
         "/model – which model answers; choose another\n"
         "/usage – what you used today and this month\n"
+        "/tasks, /memos, /agenda, /facts – what I keep for you; see and change it\n"
+        "/project and a name – a conversation of its own for it\n"
+        "/language, /timezone – how I talk to you, and which clock I go by\n"
         "/whoami – your id and your role\n"
         "/help – this list",
     )
@@ -139,6 +159,14 @@ def _forget(asked: Asked) -> str:
             "/forget and a text – every entry that contains the text",
         )
     ended = say(asked.language, "The running conversation has ended too, so that nothing of it comes back.")
+    if asked.kept:
+        stays = say_n(
+            asked.language,
+            "{n} task, memo, event or reminder with it stays until you delete it: /tasks, /memos, /agenda.",
+            "{n} tasks, memos, events or reminders with it stay until you delete them: /tasks, /memos, /agenda.",
+            asked.kept,
+        )
+        ended = f"{ended} {stays}"
     if asked.message.forgot == 0:
         return say(asked.language, "I remembered nothing of that kind.") + f" {ended}"
     gone = say_n(
@@ -195,6 +223,13 @@ def _usage(asked: Asked) -> str:
     return usage_text(asked.usage, asked.allowance, asked.money, asked.reader)
 
 
+def _change(asked: Asked) -> Said:
+    preview = chosen_preview(asked.pending, asked.message.argument)
+    if preview is None:
+        return Said(over_line(asked.language))
+    return Said(change_line(preview, asked.language), effects=drop_effects(asked.message.lane))
+
+
 def _unknown(asked: Asked) -> str:
     name = cut(asked.message.command, NAME_CHARS)
     return say(asked.language, "I do not know /{name}. /help shows what I can do.", name=name)
@@ -210,4 +245,9 @@ ANSWERS: Mapping[str, Callable[[Asked], str | Said]] = {
     "why": _why,
     "model": _model,
     "usage": _usage,
+    "language": lambda asked: language_said(asked.person),
+    "timezone": lambda asked: timezone_said(asked.person),
+    "profile": lambda asked: profile_said(asked.person),
+    "change": _change,
+    "pick": lambda asked: over_line(asked.language),
 }

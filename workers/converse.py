@@ -1,23 +1,29 @@
-"""Ask the model, and say what came of it."""
+"""Ask the model, run the tools it calls, and say what came of it."""
 
+import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lanes.outcome import Failed
 from llm.errors import NoModelAnswered, NotAllowed, RequestRejected
-from llm.request import CallEnded, CallPlanned, Completion
+from llm.request import UNKNOWN, CallEnded, CallPlanned, Completion
 from memory.ratio import Ratio, factor, start
 from memory.tokens import estimate_tokens
 from memory.window import MESSAGE_TOKENS
 from schemas.call import CallRecord
+from schemas.memory import ToolCall
+from schemas.tools import KeptRound
 from workers.alerts import back_again, tell_owner
+from workers.cap import Cap
 from workers.choose import Chosen
+from workers.hands import Hands
 from workers.outage import fallback_of, silence_of
 from workers.outgoing import Place
 from workers.plan import Given, Plan, anew, plan_turn, smaller
 from workers.plans import Plan as Allowance
 from workers.presence import typing
 from workers.purse import UsedUp, Wallet
+from workers.rounds import Rounds, Stop
 from workers.services import Services
 
 LONGEST_WAIT_S = 120.0
@@ -53,7 +59,10 @@ class Answered:
     plan: Plan
     completion: Completion
     calls: tuple[CallRecord, ...]
-    """All of the turn, as they are recorded."""
+    """All of the turn, as they are recorded; those of earlier attempts whose rounds were kept too."""
+    rounds: Rounds = field(default_factory=Rounds)
+    stop: Stop | None = None
+    """Why koi ended it, if the model would have gone on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,25 +82,100 @@ class TooLong:
     limit_tokens: int | None
 
 
-async def converse(s: Services, chosen: Chosen, given: Given, caller: Caller) -> Answered | NotAsked | Failed:
-    """One answer by the deadline, or how the attempt failed; the owner is told of fallbacks, failures and their end."""
-    asking = _Asking(s, chosen, caller)
+async def converse(
+    s: Services, chosen: Chosen, given: Given, caller: Caller, hands: Hands | None = None
+) -> Answered | NotAsked | Failed:
+    """One answer by the deadline, or how the attempt failed; the owner is told of fallbacks, failures and their end.
+
+    hands: what runs the tools that the model calls; None: it is offered none.
+
+    Raises: lanes.keep.LeaseLost, RedisError, NewerVersion: only with tools.
+    """
+    loop = _Loop(_Asking(s, chosen, caller), hands)
     plan = plan_turn(given)
-    said = await asking.ask(plan)
+    said = await loop.run(plan)
     if isinstance(said, TooLong):
-        given = smaller(given, round(plan.estimated_tokens * factor(given.ratio)), said.limit_tokens)
+        sent_tokens = plan.estimated_tokens + loop.rounds.tokens
+        given = smaller(given, round(sent_tokens * factor(given.ratio)), said.limit_tokens)
+        loop.rounds = loop.rounds.with_small_results()
         plan = plan_turn(given)
-        said = await asking.ask(plan)
+        said = await loop.run(plan)
     if isinstance(said, TooLong) and given.session:
         plan = plan_turn(anew(given))
-        said = await asking.ask(plan)
+        said = await loop.run(plan)
     match said:
         case Completion():
-            return Answered(plan, said, tuple(asking.records))
+            return Answered(plan, said, loop.calls, loop.rounds, loop.stop)
         case TooLong(reason=reason):
             return Failed(reason, final=True)
         case NotAsked() | Failed():
             return said
+
+
+@dataclass
+class _Loop:
+    """The model is asked, its tools are run, and it is asked again, until it answers or is stopped."""
+
+    asking: "_Asking"
+    hands: Hands | None
+    rounds: Rounds = field(default_factory=Rounds)
+    stop: Stop | None = None
+
+    @property
+    def calls(self) -> tuple[CallRecord, ...]:
+        """All of the turn, also of earlier attempts."""
+        return (*(call for one in self.rounds.done for call in one.kept.made), *self.asking.records)
+
+    async def run(self, plan: Plan) -> Completion | TooLong | NotAsked | Failed:
+        """On from the rounds that are done."""
+        while True:
+            self.stop = self._stop()
+            if self.stop:
+                return self._end()
+            nth = len(self.rounds.done) + 1
+            kept = self.hands.kept_round(nth) if self.hands else None
+            if kept is None:
+                said = await self.asking.ask(plan, self.rounds)
+                if isinstance(said, NotAsked) and self.asking.cap.denied:
+                    self.stop = "cost"
+                    return self._end()
+                if not isinstance(said, Completion) or said.ending != "tools" or self.hands is None:
+                    return said
+                kept = self._keep(said)
+                await self.hands.keep_round(nth, kept)
+            if await self._runs_out(self.hands, nth, kept):
+                return self._end()
+
+    async def _runs_out(self, hands: Hands | None, nth: int, kept: KeptRound) -> bool:
+        """The tools of a round; whether the turn ends with it."""
+        assert hands is not None  # noqa: S101 — else there is no round
+        done = await hands.run(nth, kept, self.rounds, self.asking.left_s())
+        self.rounds = Rounds((*self.rounds.done, done))
+        self.asking.cap.spent_microusd = sum(call.cost_microusd or 0 for call in self.calls)
+        return bool(done.asks or done.waiting or (self.rounds.ends and kept.text.strip()))
+
+    def _stop(self) -> Stop | None:
+        if len(self.rounds.done) >= self.asking.s.max_tool_rounds:
+            return "rounds"
+        return "repeats" if self.rounds.stuck else None
+
+    def _keep(self, said: Completion) -> KeptRound:
+        made, self.asking.records = tuple(self.asking.records), []
+        return KeptRound(
+            text=said.text,
+            calls=tuple(ToolCall(id=use.id, name=use.name, arguments=use.arguments) for use in said.uses),
+            verbatim=said.verbatim.content if said.verbatim else "",
+            service=said.verbatim.service if said.verbatim else "",
+            model=said.model,
+            asked=self.rounds.done[0].kept.asked if self.rounds.done else said.asked,
+            made=made,
+        )
+
+    def _end(self) -> Completion:
+        """The turn ends with what was said so far."""
+        model = self.rounds.model or self.asking.chosen.model
+        asked = self.rounds.done[-1].kept.asked if self.rounds.done else model
+        return Completion(self.rounds.text, model, asked, "complete", UNKNOWN, ())
 
 
 @dataclass
@@ -102,19 +186,32 @@ class _Asking:
     chosen: Chosen
     caller: Caller
     records: list[CallRecord] = field(default_factory=list[CallRecord])
+    """Those that no kept round has yet."""
 
-    async def ask(self, plan: Plan) -> Completion | TooLong | NotAsked | Failed:
+    def __post_init__(self) -> None:
+        self.cap = Cap(self.s.max_turn_microusd, self.s.recorder.prices)
+
+    def left_s(self) -> float:
+        return self.caller.deadline_at - asyncio.get_running_loop().time()
+
+    async def ask(self, plan: Plan, rounds: Rounds) -> Completion | TooLong | NotAsked | Failed:
         s, caller = self.s, self.caller
-        wallet = Wallet(
-            s.purse, caller.allowance, caller.user_id, lambda call: self._input_tokens(plan, call)
-        )
+        request = replace(plan.request, messages=(*plan.request.messages, *rounds.messages))
+        base_tokens = plan.estimated_tokens + rounds.tokens
+
+        def estimate(call: CallPlanned) -> int:
+            return self._input_tokens(base_tokens, len(request.messages), call)
+
+        wallet = Wallet(s.purse, caller.allowance, caller.user_id, estimate)
+        self.cap.denied = False
         try:
             async with typing(s, caller.place):
                 completion = await self.chosen.chain.complete(
-                    plan.request,
+                    request,
                     deadline_at=caller.deadline_at,
                     on_call=self._ended,
-                    before_call=wallet.before_call,
+                    before_call=self.cap.around(wallet.before_call, estimate),
+                    first=rounds.model,
                 )
         except NoModelAnswered as error:
             return await self._nobody(error)
@@ -127,10 +224,10 @@ class _Asking:
         await self._tell(completion)
         return completion
 
-    def _input_tokens(self, plan: Plan, call: CallPlanned) -> int:
+    def _input_tokens(self, base_tokens: int, messages: int, call: CallPlanned) -> int:
         """Of one call, as its model counts, and with what that said before it paused."""
-        said = call.request.messages[len(plan.request.messages) :]
-        tokens = plan.estimated_tokens + sum(estimate_tokens(one.text) + MESSAGE_TOKENS for one in said)
+        said = call.request.messages[messages:]
+        tokens = base_tokens + sum(estimate_tokens(one.text) + MESSAGE_TOKENS for one in said)
         return round(tokens * factor(self.caller.ratios.get(call.model, start())))
 
     async def _ended(self, call: CallEnded) -> None:
@@ -140,6 +237,7 @@ class _Asking:
             asked=self.chosen.model, why=self.chosen.choice.why,
         )  # fmt: skip
         self.records.append(record)
+        self.cap.spent_microusd += record.cost_microusd or 0
 
     async def _tell(self, completion: Completion) -> None:
         """The owner hears of a fallback, and of its end."""

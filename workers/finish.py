@@ -1,6 +1,7 @@
 """What a turn changes when it ends. No I/O: of the services it uses the clock and the limits."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import tzinfo
 
 from infra import keys
@@ -18,17 +19,21 @@ from memory.session import end_effects, extend, new_exchange, session_effects, s
 from memory.tokens import estimate_tokens
 from schemas.memory import AnswerRecord, Exchange, Session
 from schemas.reply import Button, Reply
+from schemas.tools import Pending
 from schemas.wire import dump
+from tools.tool import Ran
 from workers.choose import Chosen
 from workers.converse import Answered
 from workers.known import Known
 from workers.messages import Turn
-from workers.outgoing import plain_reply
-from workers.plan import Plan
+from workers.outgoing import in_markdown, plain_reply
+from workers.pending import drop_effects, pending_buttons, pending_effects, preview_of, question_of
+from workers.rounds import Stop, steps_of
 from workers.services import Services
 from workers.texts import say, say_n
 from workers.times import moment
 from workers.turn_record import all_input, asked_of, cost_of, turn_record
+from workers.usage import cost_text
 from workers.words import cut_line, unreadable_line
 
 RATIO_TTL_MS = 30 * 24 * 3_600_000
@@ -42,13 +47,24 @@ def commit_of_line(
     failed: bool = False,
     buttons: tuple[tuple[Button, ...], ...] = (),
     effects: tuple[Effect, ...] = (),
+    texts: tuple[Effect, ...] = (),
 ) -> Commit:
     """koi answers by itself."""
     reply = plain_reply(
         turn.place, f"{turn.id}:answer", text, answers=turn.answers, language=turn.language, failed=failed
     ).model_copy(update={"buttons": buttons})
-    ended = end_effects(turn.first.lane) if turn.starts_anew else ()
-    return Commit(effects=(*ended, *effects), pushes=(push_reply(reply),))
+    lane = turn.first.lane
+    ended = (*end_effects(lane), *drop_effects(lane)) if turn.starts_anew else ()
+    return Commit((*ended, *effects), texts, pushes=(push_reply(reply),))
+
+
+def told_effects(turn: Turn, text: str, told: str, known: Known, s: Services) -> tuple[Effect, ...]:
+    """What was done at the tap of a button becomes part of the running conversation, so that the model knows of it."""
+    note = f"\n\n[{told}]"
+    exchange = new_exchange(turn.id, turn.began_ms, say(turn.language, "Confirm"), text, note=note)
+    seen = tuple(entry.id for entry in known.remembered.entries)
+    session = extend(known.session, exchange, seen, s.clock(), s.session)
+    return session_effects(turn.first.lane, session, s.session)
 
 
 def commit_of_answer(turn: Turn, answered: Answered, known: Known, chosen: Chosen, s: Services) -> Commit:
@@ -67,22 +83,65 @@ def commit_of_answer(turn: Turn, answered: Answered, known: Known, chosen: Chose
     if completion.ending == "refused":
         line = commit_of_line(turn, _refusal_line(turn.language))
         return Commit((*line.effects, *effects), texts, pushes=line.pushes)
-    reply_tokens = estimate_tokens(completion.text)
-    exchange = _exchange(turn, plan, completion, reply_tokens)
+    said = said_of(turn, answered, now_ms)
+    reply_tokens = estimate_tokens(said.text)
+    exchange = _exchange(turn, answered, said.text, reply_tokens)
     session = extend(plan.session, exchange, plan.seen, now_ms, s.session, chosen.choice.tier)
-    texts += session_effects(lane, session, s.session)
+    texts += end_effects(lane) if answered.rounds.ends else session_effects(lane, session, s.session)
     texts += _ring_effects(turn, exchange, (plan.user_tokens, reply_tokens), known, s)
     texts += taken_effects(lane) if known.has_fold else ()
+    if said.pending:
+        texts += pending_effects(lane, said.pending, s.memory.max_age_ms)
+    elif known.pending:
+        texts += drop_effects(lane)
     return Commit(
-        effects, texts, pushes=(push_reply(_reply(turn, answered, session, s)), *_folds(turn, session))
+        effects, texts, pushes=(push_reply(_reply(turn, answered, said, session, s)), *_folds(turn, session))
     )
 
 
-def _exchange(turn: Turn, plan: Plan, completion: Completion, reply_tokens: int) -> Exchange:
+@dataclass(frozen=True, slots=True)
+class AnswerSaid:
+    """What the person reads, without koi's notes, and what then waits for them."""
+
+    text: str
+    pending: Pending | None = None
+
+    @property
+    def markdown(self) -> str:
+        """koi's own part of it is shown as it is."""
+        if self.pending is None:
+            return self.text
+        return self.text.removesuffix(self.pending.text) + in_markdown(self.pending.text)
+
+
+def said_of(turn: Turn, answered: Answered, now_ms: int) -> AnswerSaid:
+    """The model's text; behind it a question that it asks, or what it would do, for the person to confirm."""
+    rounds, owner = answered.rounds, turn.place.owner
+    last = rounds.done[-1] if rounds.done else None
+    if last and last.waiting:
+        calls, previews = zip(*last.waiting, strict=True)
+        pending = preview_of(calls, previews, turn.language, turn_id=turn.id, owner=owner, at_ms=now_ms)
+    elif last and last.asks:
+        asked = Ran("", then="ask", question=last.asks.question, options=last.asks.options)
+        pending = question_of(asked, turn_id=turn.id, owner=owner, at_ms=now_ms)
+    else:
+        text = answered.completion.text
+        return AnswerSaid(text if text.strip() else rounds.text or _silent_line(answered.stop, turn.language))
+    before = last.kept.text.strip()
+    return AnswerSaid(f"{before}\n\n{pending.text}" if before else pending.text, pending)
+
+
+def _silent_line(stop: Stop | None, language: str) -> str:
+    """For a model that used tools and said nothing; why it was stopped, a note says."""
+    return say(language, "That is as far as I got.") if stop else say(language, "Done.")
+
+
+def _exchange(turn: Turn, answered: Answered, text: str, reply_tokens: int) -> Exchange:
+    plan = answered.plan
     block, oldest_ms = (plan.block.text, plan.block.oldest_ms) if plan.block else ("", 0)
     return new_exchange(
-        turn.id, turn.began_ms, plan.user_text, completion.text, block=block, block_oldest_ms=oldest_ms,
-        note=plan.note, asked_tokens=plan.asked_tokens, reply_tokens=reply_tokens,
+        turn.id, turn.began_ms, plan.user_text, text, block=block, block_oldest_ms=oldest_ms, note=plan.note,
+        rounds=steps_of(answered.rounds), asked_tokens=plan.asked_tokens, reply_tokens=reply_tokens,
     )  # fmt: skip
 
 
@@ -94,6 +153,7 @@ def _ring_effects(
         exchange,
         s.memory,
         session_name=session_name_of(first.user_id),
+        workdir=known.project,
         bot=first.bot,
         lane=first.lane,
         tokens=tokens,
@@ -108,22 +168,29 @@ def _folds(turn: Turn, session: Session) -> Sequence[Push]:
     )
 
 
-def _reply(turn: Turn, answered: Answered, session: Session, s: Services) -> Reply:
+def _reply(turn: Turn, answered: Answered, said: AnswerSaid, session: Session, s: Services) -> Reply:
     plan, completion, language = answered.plan, answered.completion, turn.language
-    suggests = suggests_fresh_start(session, s.session.suggest_new_after)
+    suggests = suggests_fresh_start(session, s.session.suggest_new_after) and not answered.rounds.ends
     notes = [
         _late_line(turn, s.zone),
         _ending_line(completion, language),
+        _stop_line(answered, s, language),
         unreadable_line(turn.words, language),
         cut_line(language) if plan.is_cut else "",
         _long_line(session, language) if suggests else "",
     ]
     return Reply(
         id=f"{turn.id}:answer", bot_id=turn.place.bot_id, chat_id=turn.place.chat_id, topic_id=turn.place.topic_id,
-        text="\n\n".join([clean(completion.text), *(f"({note})" for note in notes if note)]),
+        text="\n\n".join([clean(said.markdown), *(f"({note})" for note in notes if note)]),
         answers=turn.answers, owner=turn.place.owner, language=language,
-        buttons=((Button(text=say(language, "Fresh start"), command="/new"),),) if suggests else (),
+        buttons=_buttons(said, language, suggests=suggests),
     )  # fmt: skip
+
+
+def _buttons(said: AnswerSaid, language: str, *, suggests: bool) -> tuple[tuple[Button, ...], ...]:
+    if said.pending:
+        return pending_buttons(said.pending, language)
+    return ((Button(text=say(language, "Fresh start"), command="/new"),),) if suggests else ()
 
 
 def _ratio_effects(lane: str, answered: Answered, known: Known) -> tuple[Effect, ...]:
@@ -132,7 +199,7 @@ def _ratio_effects(lane: str, answered: Answered, known: Known) -> tuple[Effect,
     if any(call.outcome == "paused" for call in completion.calls):
         return ()
     before = known.ratios.get(completion.model, start())
-    after = learn(before, plan.estimated_tokens, all_input(completion.usage))
+    after = learn(before, plan.estimated_tokens + answered.rounds.tokens, all_input(completion.usage))
     if after is before:
         return ()
     key = keys.ratios(lane)
@@ -172,6 +239,31 @@ def _ending_line(completion: Completion, language: str) -> str:
         case "interrupted":
             return say(language, "I ran out of time; my answer stops here. Write “go on”, and I continue.")
         case _:
+            return ""
+
+
+def _stop_line(answered: Answered, s: Services, language: str) -> str:
+    match answered.stop:
+        case "rounds":
+            return say_n(
+                language,
+                "I stopped after {n} step with my tools; what was done until then stands. Write “go on”, and I continue.",
+                "I stopped after {n} steps with my tools; what was done until then stands. Write “go on”, and I continue.",
+                len(answered.rounds.done),
+            )
+        case "cost":
+            most = cost_text(s.max_turn_microusd, s.money, language)
+            return say(
+                language,
+                "I stopped here: going on could cost more than {most}, the most that one message may cost. What was done "
+                "until then stands.",
+                most=most,
+            )
+        case "repeats":
+            return say(
+                language, "I stopped here: I did the same thing again and again without getting any further."
+            )
+        case None:
             return ""
 
 

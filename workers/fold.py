@@ -117,8 +117,8 @@ def _usable(completion: Completion) -> str | Failed:
             return completion.text
         case "refused":
             return Failed("the model declined to summarise", final=True)
-        case "interrupted":
-            return Failed("the summary was not finished in time")
+        case "interrupted" | "tools":
+            return Failed("the summary was not finished")
 
 
 def _wanted(claim: Claim) -> list[FoldWanted]:

@@ -1,9 +1,11 @@
 """One worker process: takes turns from the inbox queue and keeps house beside it."""
 
 import asyncio
+import os
 
 import structlog
 from redis.exceptions import RedisError
+from tools.mcp import Hub
 
 from infra import health, keys
 from infra.clock import Clock, ms, offset_ms
@@ -13,7 +15,9 @@ from infra.settings import Settings
 from lanes.worker import LaneLimits, LaneWorker
 from llm.chain import Chain
 from llm.prepare_prices import prepare_prices
+from llm.request import Tool
 from memory.limits import MemoryLimits, SessionLimits
+from tools.catalog import catalog
 from workers.brains import Brains, build_brains
 from workers.mail_settings import mail_settings
 from workers.plans import plans_from
@@ -50,6 +54,7 @@ async def serve(
                 group.create_task(upkeep(services, lambda: health.beat(redis, "worker", name))),
                 group.create_task(services.recorder.serve()),
                 group.create_task(_prepare(brains, settings)),
+                *([group.create_task(services.hub.serve())] if services.hub else []),
                 group.create_task(_stop_when(stop, worker)),
             ]
             await worker.serve()
@@ -66,6 +71,7 @@ def build_services(settings: Settings, redis: RedisPort, clock: Clock, brains: B
     Raises: BadSetting: no mail can be sent as they say.
     """
     zone = zone_of(settings.timezone)
+    own = catalog(settings.tools)
     return Services(
         redis=redis,
         clock=clock,
@@ -81,6 +87,12 @@ def build_services(settings: Settings, redis: RedisPort, clock: Clock, brains: B
         session=SessionLimits.from_settings(settings),
         zone=zone,
         language=settings.language,
+        tools=settings.tools,
+        catalog=own,
+        own_tools=tuple(Tool(*definition) for definition in own.definitions),
+        hub=Hub(settings.mcp, os.environ) if settings.mcp else None,
+        max_tool_rounds=settings.turn.max_tool_rounds,
+        max_turn_microusd=round(settings.turn.max_usd * 1_000_000),
         ahead_ms=offset_ms(),
         deadline_s=settings.turn.deadline.total_seconds(),
     )

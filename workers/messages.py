@@ -1,10 +1,14 @@
 """The messages that one turn answers. Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from schemas.inbound import InboundMessage
+from schemas.profile import Profile
+from schemas.tools import Pending
 from workers.outgoing import Place
+from workers.pending import answers_pending, picked
+from workers.profile import with_profile
 from workers.words import Words
 
 LATE_MS = 600_000
@@ -21,12 +25,19 @@ class Turn:
     words: Words
     starts_anew: bool = False
     """`/new`: whatever conversation ran is over."""
+    picked: bool = False
+    """A button under a question was tapped: `words` are what it says."""
     late_ms: int = 0
     """When the first message was sent, if nobody was there to answer it for long; else 0."""
 
     @property
     def first(self) -> InboundMessage:
         return self.messages[0]
+
+    @property
+    def is_command(self) -> bool:
+        """koi answers by itself."""
+        return self.first.kind == "command" and not self.picked and not (self.starts_anew and self.words.text)
 
     @property
     def language(self) -> str:
@@ -65,3 +76,18 @@ def turn_of(turn_id: str, messages: tuple[InboundMessage, ...], now_ms: int, *, 
         starts_anew=starts_anew(first),
         late_ms=first.sent_at_ms + ahead_ms if waited_ms > LATE_MS else 0,
     )
+
+
+def addressed(turn: Turn, profile: Profile, pending: Pending | None) -> Turn:
+    """In the language that the person chose; and if it answers an open question, with the words of the option."""
+    messages = tuple(
+        with_profile(message, profile) if message.user_id == turn.first.user_id else message
+        for message in turn.messages
+    )
+    first = messages[0]
+    if first.command == "pick" and (option := picked(pending, first.argument)) is not None:
+        return replace(turn, messages=messages, words=replace(turn.words, text=option), picked=True)
+    words = Words.of(messages)
+    if first.kind == "text" and pending:
+        words = replace(words, text=answers_pending(pending, words.text))
+    return replace(turn, messages=messages, words=words)

@@ -1,5 +1,6 @@
 """Replies on their way to an outbox. Pure."""
 
+import re
 from dataclasses import dataclass
 from typing import Self
 
@@ -7,6 +8,7 @@ from infra.clean import clean
 from schemas.inbound import InboundMessage
 from schemas.reply import Reply
 
+MARKUP = re.compile(r"([\\`*_~|\[\]<>#])")
 LOCAL = "local"
 """Bot of `koi chat`; further ones are called `local-NAME`."""
 
@@ -46,6 +48,11 @@ def plain_reply(
         id=reply_id, bot_id=place.bot_id, chat_id=place.chat_id, topic_id=place.topic_id, owner=place.owner,
         text=clean(text), plain=True, answers=answers, language=language, failed=failed,
     )  # fmt: skip
+
+
+def in_markdown(text: str) -> str:
+    """Plain text within a reply that is Markdown: shown as it is."""
+    return MARKUP.sub(r"\\\1", text)
 
 
 def is_local(bot_id: str) -> bool:

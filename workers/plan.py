@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Literal
 
 from infra.texts import ENGLISH
-from llm.request import Effort, Message, ModelRequest, ToolResult, ToolUse
+from llm.request import Effort, Message, ModelRequest, Tool, ToolResult, ToolUse
 from memory.context import Block, build_block, fresh_entries, with_block
 from memory.labels import labels
 from memory.limits import MemoryLimits, SessionLimits
@@ -23,6 +23,10 @@ from workers.words import Words
 
 ANSWER_TOKENS = 8_000
 """Of one answer, thinking included; a chat seldom needs more than a thousand."""
+OFFER_TOKENS = 300
+"""What services put around tools of their own accord (Anthropic says 250 to 500 for Claude 4)."""
+TOOL_TOKENS = 10
+"""The frame of each."""
 LEAST_ANSWER_TOKENS = 500
 LEAST_BUDGET_TOKENS = 500
 
@@ -55,6 +59,14 @@ class Given:
     answer_tokens: int = ANSWER_TOKENS
     late_ms: int = 0
     """When a message was sent that waited long; 0: none did."""
+    person: str = ""
+    """What the model is told of the person, behind the system prompt."""
+    tools: tuple[Tool, ...] = ()
+    web: bool = False
+    now: str = ""
+    """The time of the message, if the model could not know it; "" within the minute in which the conversation began."""
+    project: str = ""
+    """That the lane is in: what was said in others is news here."""
     dropped: tuple[LeftOut, ...] = ()
     """A conversation that ran and is not shown."""
 
@@ -98,11 +110,11 @@ def plan_turn(given: Given) -> Plan:
     far as it fits, the block, then the running conversation (its last two exchanges always).
     """
     whole = estimate_room(given.limits.budget_tokens, given.ratio)
-    system_tokens = _prompt_tokens(given.system)
-    room = whole - system_tokens
+    first = _first_parts(given, whole)
+    room = whole - sum(part.tokens for part in first)
     user_text = fit(given.words.text, max(room - given.memory.budget_tokens, whole // 3))
     is_cut = len(user_text) < len(given.words.text)
-    news = fresh_entries(given.entries, given.lane, given.session)
+    news = fresh_entries(given.entries, given.lane, given.session, given.project)
     block = build_block(news, labels(given.language), given.zone, given.memory, user_text)
     note = "".join(f"\n\n[{one}]" for one in _notes(given, is_cut=is_cut))
     asked = _asked_parts(block, user_text, note)
@@ -110,7 +122,7 @@ def plan_turn(given: Given) -> Plan:
 
     trimmed = trim(given.session, room, folds=given.limits.folds) if given.session else None
     session = trimmed.session if trimmed else None
-    parts = (Part(kind="system", tokens=system_tokens), *_conversation_parts(session), *asked)
+    parts = (*first, *_conversation_parts(session), *asked)
     question = Message("user", with_block(block, user_text) + note)
     return Plan(
         request=ModelRequest(
@@ -119,6 +131,9 @@ def plan_turn(given: Given) -> Plan:
             given.answer_tokens,
             given.language,
             given.effort,
+            given.person,
+            given.tools if any(part.kind == "offer" for part in first) else (),
+            given.web,
         ),
         session=session,
         user_text=user_text,
@@ -159,7 +174,7 @@ def anew(given: Given) -> Given:
 
 def _notes(given: Given, *, is_cut: bool) -> list[str]:
     """What the model should know of the message beside its words."""
-    notes: list[str] = []
+    notes: list[str] = [given.now] if given.now else []
     if is_cut:
         notes.append("The message was longer; the rest is left out.")
     if given.words.media:
@@ -169,10 +184,28 @@ def _notes(given: Given, *, is_cut: bool) -> list[str]:
     return notes
 
 
-@lru_cache(maxsize=64)
+def _first_parts(given: Given, whole: int) -> tuple[Part, ...]:
+    """What stands before the conversation: the same in every turn of it. Tools that would take half the room are left out."""
+    parts = [Part(kind="system", tokens=_prompt_tokens(given.system))]
+    if given.tools and (tokens := _offer_tokens(given.tools)) <= whole // 2:
+        parts.insert(0, Part(kind="offer", tokens=tokens))
+    if given.person:
+        parts.append(Part(kind="person", tokens=_prompt_tokens(given.person), text=given.person))
+    return tuple(parts)
+
+
+@lru_cache(maxsize=1024)
 def _prompt_tokens(system: str) -> int:
-    """The same few texts in every turn."""
+    """The same few texts in every turn of a conversation."""
     return estimate_tokens(system)
+
+
+@lru_cache(maxsize=64)
+def _offer_tokens(tools: tuple[Tool, ...]) -> int:
+    """The same few in every turn of a bot."""
+    return OFFER_TOKENS + sum(
+        estimate_tokens(tool.name + tool.description + tool.schema) + TOOL_TOKENS for tool in tools
+    )
 
 
 def _asked_parts(block: Block | None, user_text: str, note: str) -> tuple[Part, ...]:

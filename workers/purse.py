@@ -93,11 +93,11 @@ class Purse:
         self, name: str, limit: int, user_id: str, planned: CallPlanned, input_tokens: int
     ) -> Permit | UsedUp:
         service, model, tokens = planned.service, planned.model, planned.request.max_tokens
-        least, prompt = min(LEAST_TOKENS, tokens), round(input_tokens * INPUT_MARGIN)
+        least, prompt = min(LEAST_TOKENS, tokens), round(input_tokens * INPUT_MARGIN) + planned.web_tokens
         now_ms = self.clock()
         month = month_of(day_of(now_ms, self.zone))
         for _ in range(RESERVE_TRIES):
-            amount = worst_case_microusd(service, model, prompt, tokens, self.prices)
+            amount = worst_case_microusd(service, model, prompt, tokens, self.prices, planned.searches)
             if amount is None:
                 return Denied(
                     f'the price of {model} is unknown, and plan {name} has a limit in money; set [prices."{model}"]'
@@ -111,7 +111,8 @@ class Purse:
             )
             if fits:
                 return Allowed(tokens)
-            tokens = min(tokens, affordable_tokens(service, model, prompt, left, self.prices) or 0)
+            fitting = affordable_tokens(service, model, prompt, left, self.prices, planned.searches)
+            tokens = min(tokens, fitting or 0)
             if tokens < least:
                 break
         return UsedUp("money", month_ends_ms(now_ms, self.zone))

@@ -191,6 +191,7 @@ def record_of(call: CallEnded, about: About, *, at_ms: int, cost_microusd: int |
         cache_write_tokens=call.usage.cache_write_tokens,
         cache_read_tokens=call.usage.cache_read_tokens,
         output_tokens=call.usage.output_tokens,
+        web_searches=call.usage.web_searches,
         service=call.provider,
         effort=call.effort,
         detail=call.detail,

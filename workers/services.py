@@ -6,15 +6,19 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Protocol
 
+from tools.mcp import Hub
+
 from infra.clock import Clock
 from infra.people import PeopleCache
 from infra.redis_port import RedisPort
 from infra.settings import MoneySettings
+from infra.settings_sections import ToolSettings
 from llm.call import BeforeCall, OnCall
 from llm.candidates import OFFLINE_MODEL
-from llm.request import Completion, ModelRequest
+from llm.request import Completion, ModelRequest, Tool
 from llm.routing import Models
 from memory.limits import MemoryLimits, SessionLimits
+from tools.catalog import Catalog
 from workers.mail_settings import MailSettings
 from workers.plans import NO_PLANS, Plans
 from workers.purse import Purse
@@ -22,6 +26,7 @@ from workers.records import Recorder
 
 OFFLINE_ONLY = Models((OFFLINE_MODEL,))
 DOLLARS = MoneySettings()
+NO_TOOLS = ToolSettings(enabled=False)
 
 
 class Answers(Protocol):
@@ -34,6 +39,7 @@ class Answers(Protocol):
         deadline_at: float,
         on_call: OnCall,
         before_call: BeforeCall | None = None,
+        first: str = "",
     ) -> Completion:
         """See Chain.complete."""
         ...
@@ -77,6 +83,15 @@ class Services:
     """By the bot's name."""
     plans: Plans = NO_PLANS
     money: MoneySettings = DOLLARS
+    tools: ToolSettings = NO_TOOLS
+    catalog: Catalog | None = None
+    """koi's own tools; None: they are switched off."""
+    own_tools: tuple[Tool, ...] = ()
+    """The same, as models are offered them."""
+    hub: Hub | None = None
+    """Tools of MCP servers; None: no server is configured."""
+    max_tool_rounds: int = 12
+    max_turn_microusd: int = 500_000
     mail: MailSettings | None = None
     """None: the owner wants no mail."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep

@@ -5,27 +5,32 @@ from dataclasses import replace
 
 import structlog
 
+from infra.forget import meant
 from lanes.claim import Claim
 from lanes.outcome import Commit, Done, Failed, HandBack, Outcome
 from llm.offline import unconfigured_line
-from memory.ratio import start
 from schemas.wire import NewerVersion
+from tools.store import load_things
 from workers.alert_text import BrokenMemory
 from workers.alerts import tell_owner
 from workers.bury import given_up, set_aside
-from workers.choose import Chosen, choose, models_for
-from workers.commands import Asked, command_answer, role_in
+from workers.changes import Changed, kept_answer
+from workers.choose import choose, models_for
+from workers.commands import Asked, command_answer, mentions, role_in
 from workers.converse import Answered, Caller, NotAsked, converse
-from workers.finish import commit_of_answer, commit_of_line
+from workers.finish import commit_of_answer, commit_of_line, told_effects
 from workers.fold import bury_fold, is_fold, run_fold
+from workers.given import given_for, hands_for
+from workers.hands import Hands
 from workers.known import Known, load_known
-from workers.messages import Turn, of_one_person, turn_of
+from workers.messages import Turn, addressed, of_one_person, turn_of
 from workers.outgoing import is_local
-from workers.plan import Given
 from workers.plans import plan_of
-from workers.prompt import system_prompt
+from workers.profile import Person, place_in, place_said
+from workers.projects import Desk, load_parked, project_said
 from workers.recall import Reader
-from workers.services import Brain, Services
+from workers.said import Said
+from workers.services import Services
 from workers.usage import NOTHING_USED, load_usage, used_up_line
 from workers.waiting import Waiting
 from workers.words import empty_line, unreadable_line
@@ -60,11 +65,11 @@ class TurnHandler:
         with structlog.contextvars.bound_contextvars(turn_id=turn.id, lane=claim.lane):
             try:
                 known = await load_known(s, turn.first, now_ms)
+                outcome = await self._run(
+                    claim, addressed(turn, known.profile, known.pending), known, deadline_at
+                )
             except NewerVersion:
                 return HandBack(NEWER_PAUSE_MS)
-            if known.broken:
-                await tell_owner(s, BrokenMemory(known.broken), turn.place)
-            outcome = await self._own_line(turn, known) or await self._answer(turn, known, deadline_at)
             return outcome if len(messages) == len(claim.items) else _leaving_the_rest(outcome, claim, turn)
 
     def bury(self, claim: Claim, reason: str) -> Commit:
@@ -73,20 +78,44 @@ class TurnHandler:
             return bury_fold(self.s, claim)
         return given_up(claim, reason, now_ms=self.s.clock(), language=self.s.language)
 
-    async def _own_line(self, turn: Turn, known: Known) -> Done | None:
+    async def _run(self, claim: Claim, turn: Turn, known: Known, deadline_at: float) -> Outcome:
+        if known.broken:
+            await tell_owner(self.s, BrokenMemory(known.broken), turn.place)
+        hands = hands_for(self.s, claim, turn, known)
+        own = await self._own_line(turn, known, hands)
+        return Done(own) if own else await self._answer(turn, known, hands, deadline_at)
+
+    async def _own_line(self, turn: Turn, known: Known, hands: Hands) -> Commit | None:
         """What koi answers without a model, if that is enough."""
         first = turn.first
-        if first.kind == "command" and not (turn.starts_anew and turn.words.text):
-            said = command_answer(await self._asked(turn, known))
-            return Done(commit_of_line(turn, said.text, buttons=said.buttons, effects=said.effects))
+        if turn.is_command:
+            changed = await self._commanded(turn, known, hands)
+            said = changed.said
+            told = told_effects(turn, said.text, changed.told, known, self.s) if changed.told else ()
+            return commit_of_line(
+                turn, said.text, buttons=said.buttons, effects=said.effects, texts=(*said.texts, *told)
+            )
         if not turn.words.text:
+            if (place := place_in(turn.messages)) is not None:
+                said = await place_said(Person(first, known.profile, self.s.zone, turn.began_ms), *place)
+                return commit_of_line(turn, said.text, buttons=said.buttons, effects=said.effects)
             line = unreadable_line(turn.words, turn.language) or empty_line(turn.language)
-            return Done(commit_of_line(turn, line))
+            return commit_of_line(turn, line)
         if not self.s.brain_of(first.bot).configured and not is_local(first.bot_id):
-            return Done(commit_of_line(turn, unconfigured_line(turn.language), failed=True))
+            return commit_of_line(turn, unconfigured_line(turn.language), failed=True)
         return None
 
-    async def _answer(self, turn: Turn, known: Known, deadline_at: float) -> Outcome:
+    async def _commanded(self, turn: Turn, known: Known, hands: Hands) -> Changed:
+        """The answer to a command."""
+        first = turn.first
+        changed = await kept_answer(hands, first.command, first.argument, known.pending)
+        if changed is not None:
+            return changed
+        if first.command == "project":
+            return Changed(await self._project(turn, known))
+        return Changed(command_answer(await self._asked(turn, known)))
+
+    async def _answer(self, turn: Turn, known: Known, hands: Hands, deadline_at: float) -> Outcome:
         """What the model answers, if the person's plan allows it."""
         s, first = self.s, turn.first
         allowance = plan_of(s.plans, first.user_id, (await s.people.read()).owner_id) if s.plans.any else None
@@ -108,7 +137,8 @@ class TurnHandler:
             known.outages,
             known.ratios,
         )
-        answered = await converse(s, chosen, _given(s, turn, known, brain, chosen), caller)
+        given = given_for(s, turn, known, brain, chosen, hands, plan=allowance.name if allowance else "")
+        answered = await converse(s, chosen, given, caller, hands)
         match answered:
             case Failed():
                 return answered
@@ -118,10 +148,18 @@ class TurnHandler:
             case Answered(completion=completion):
                 log.info(
                     "turn_answered", messages=len(turn.messages), model=completion.model, ending=completion.ending,
-                    tier=chosen.choice.tier, why=chosen.choice.why, calls=len(completion.calls),
-                    took_ms=s.clock() - turn.began_ms,
+                    tier=chosen.choice.tier, why=chosen.choice.why, calls=len(answered.calls),
+                    rounds=len(answered.rounds.done), stop=answered.stop, took_ms=s.clock() - turn.began_ms,
                 )  # fmt: skip
                 return Done(commit_of_answer(turn, answered, known, chosen, s))
+
+    async def _project(self, turn: Turn, known: Known) -> Said:
+        s, lane = self.s, turn.first.lane
+        parked = await load_parked(s.redis, lane, turn.began_ms, s.session)
+        desk = Desk(
+            lane, known.project, known.session, known.answer, parked, known.remembered.entries, s.session, turn.language, turn.began_ms
+        )  # fmt: skip
+        return project_said(desk, turn.first.argument)
 
     async def _asked(self, turn: Turn, known: Known) -> Asked:
         """What the command's answer is made from; more is read only for those that need it."""
@@ -131,7 +169,7 @@ class TurnHandler:
         wants_usage = first.command == "usage"
         return Asked(
             first,
-            Reader(turn.language, s.zone, turn.began_ms),
+            Reader(turn.language, known.zone(s.zone), turn.began_ms),
             s.memory,
             known.remembered.entries,
             known.answer,
@@ -143,7 +181,19 @@ class TurnHandler:
             allowance=allowance,
             models=models_for(s.brain_of(first.bot), allowance),
             wanted=known.wanted,
+            profile=known.profile,
+            house=s.zone,
+            pending=known.pending,
+            kept=await self._still_kept(turn) if first.command == "forget" else 0,
         )
+
+    async def _still_kept(self, turn: Turn) -> int:
+        """How many things hold what was to be forgotten: a person asked for them, so they stay."""
+        what = meant(turn.first.argument)
+        if not what or what == "last":
+            return 0
+        things = (await load_things(self.s.redis, turn.first.owner)).by_id.values()
+        return len(things) if what == "all" else sum(mentions(thing, what) for thing in things)
 
 
 def _leaving_the_rest(outcome: Outcome, claim: Claim, turn: Turn) -> Outcome:
@@ -151,21 +201,3 @@ def _leaving_the_rest(outcome: Outcome, claim: Claim, turn: Turn) -> Outcome:
     if not isinstance(outcome, Done):
         return outcome
     return Done(replace(outcome.commit, remove=tuple(item.id for item in claim.items[: len(turn.messages)])))
-
-
-def _given(s: Services, turn: Turn, known: Known, brain: Brain, chosen: Chosen) -> Given:
-    return Given(
-        words=turn.words,
-        lane=turn.first.lane,
-        language=turn.language,
-        system=system_prompt(name=turn.first.bot, persona=brain.persona, language=turn.language),
-        session=None if turn.starts_anew else known.session,
-        entries=known.remembered.entries,
-        answer=known.answer,
-        memory=s.memory,
-        limits=s.session,
-        zone=s.zone,
-        ratio=known.ratios.get(chosen.model, start()),
-        effort=chosen.choice.effort,
-        late_ms=turn.late_ms,
-    )

@@ -4,13 +4,15 @@ from collections.abc import Sequence
 
 from llm.request import Completion, Usage
 from memory.ratio import factor, start
+from memory.window import round_tokens
 from schemas.call import CallRecord
-from schemas.turn import TurnRecord
+from schemas.turn import Part, TurnRecord
 from workers.choose import Chosen
 from workers.converse import Answered
 from workers.known import Known
 from workers.messages import Turn
 from workers.plan import Plan
+from workers.rounds import steps_of
 from workers.services import Services
 
 
@@ -34,14 +36,21 @@ def turn_record(turn: Turn, answered: Answered, known: Known, chosen: Chosen, s:
         why=chosen.choice.why,
         effort=chosen.choice.effort or "",
         budget_tokens=s.session.budget_tokens,
-        estimated_tokens=round(plan.estimated_tokens * correction),
+        estimated_tokens=round((plan.estimated_tokens + answered.rounds.tokens) * correction),
         correction=round(correction, 4),
-        parts=plan.parts,
+        parts=(*plan.parts, *_round_parts(answered)),
         left_out=plan.left_out,
         calls=answered.calls,
+        tools=answered.rounds.ran,
         ending=completion.ending,
         cost_microusd=cost_of(answered.calls),
     )
+
+
+def _round_parts(answered: Answered) -> tuple[Part, ...]:
+    """What the tool rounds added, each as the model was given it at last."""
+    steps = enumerate(steps_of(answered.rounds), 1)
+    return tuple(Part(kind="round", id=str(nth), tokens=round_tokens(step)) for nth, step in steps)
 
 
 def asked_of(completion: Completion) -> str:

@@ -14,11 +14,13 @@ from workers.alert_text import GivenUp
 from workers.alerts import HOUR_S, tell_owner
 from workers.outgoing import Place
 from workers.post import send_mails
+from workers.reminders import fire_due
 from workers.services import Services
 
 DEAD_S = 5.0
 EXPIRE_S = 30.0
 MAIL_S = 5.0
+REMINDERS_S = 1.0
 SWEEP_S = 30.0
 LOCK_SHARE = 0.8
 """Of a period: how long a job that one worker did keeps the others from doing it."""
@@ -34,6 +36,7 @@ async def upkeep(s: Services, beat: Job) -> None:
         group.create_task(every(s, "beat", health.BEAT_S, beat))
         group.create_task(every(s, "dead", DEAD_S, lambda: tell_of_dead(s)))
         group.create_task(every(s, "expire", EXPIRE_S, lambda: expire(s), shared=True))
+        group.create_task(every(s, "reminders", REMINDERS_S, lambda: fire_due(s)))
         if s.mail is not None:
             group.create_task(every(s, "mail", MAIL_S, lambda: send_mails(s)))
         group.create_task(every(s, "sweep", SWEEP_S, lambda: sweep(s.redis), shared=True))

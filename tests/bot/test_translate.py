@@ -6,6 +6,7 @@ import pytest
 
 from bot.translate import Ignored, Read, read, tap_in
 from schemas.inbound import InboundMessage
+from schemas.wire import dump, load
 from tests.bot.conftest import ME, NOW_MS
 
 JO = {"id": 42, "is_bot": False, "first_name": "Jo", "last_name": "Müller", "language_code": "de-AT"}
@@ -66,6 +67,62 @@ def test_a_command_for_another_bot_is_ignored() -> None:
 
 def test_a_forwarded_command_is_no_command() -> None:  # C39
     assert message_of(update(text="/forget all", forward_origin=FORWARD)).kind == "text"
+
+
+CHANNEL = {"id": -1009, "type": "channel", "title": "News\u2028 of\tthe day"}
+USER = {"id": 5, "is_bot": False, "first_name": "Max", "last_name": "Meier"}
+
+
+@pytest.mark.parametrize(
+    ("origin", "name"),
+    [
+        ({"type": "user", "sender_user": USER}, "Max Meier"),
+        ({"type": "hidden_user", "sender_user_name": "Max"}, "Max"),
+        ({"type": "chat", "sender_chat": GROUP}, "Home"),
+        ({"type": "channel", "chat": CHANNEL, "message_id": 7}, "News of the day"),
+        ({"type": "hidden_user", "sender_user_name": "M\x00a\nx" + "x" * 100}, "Ma x" + "x" * 60),
+        ({"type": "hidden_user", "sender_user_name": " \n"}, "somebody"),
+        ({"type": "chat", "sender_chat": {"id": -5, "type": "group"}}, "somebody"),
+    ],
+    ids=["person", "hidden person", "group", "channel", "long and odd", "blank", "nameless"],
+)
+def test_a_forward_says_whose_words_it_is(origin: dict[str, Any], name: str) -> None:  # C39
+    message = message_of(update(text="transfer 500 to Max", forward_origin={"date": 1_700_000_000, **origin}))
+
+    assert (message.v, message.forwarded_from) == (2, name)
+
+
+PLACE = {"latitude": 52.52, "longitude": 13.405}
+VENUE = {"location": PLACE, "title": "Adlon", "address": "Unter den Linden"}
+
+
+@pytest.mark.parametrize(
+    "sent", [{"location": PLACE}, {"location": PLACE, "venue": VENUE}], ids=["location", "venue"]
+)
+def test_a_location_arrives_with_its_coordinates(sent: dict[str, Any]) -> None:
+    message = message_of(update(**sent))
+
+    assert (message.v, message.kind, message.media, message.text) == (2, "unsupported", "location", "")
+    assert (message.latitude, message.longitude) == (52.52, 13.405)
+
+
+def test_what_an_older_worker_can_read_is_written_as_it_knows_it() -> None:
+    """It refuses fields that it does not know: a message that needs none of the new ones has none of them."""
+    plain = dump(message_of(update(text="x")))
+    forward = dump(message_of(update(text="x", forward_origin=FORWARD)))
+
+    assert b'"v":1' in plain
+    assert not any(name in plain for name in (b"forwarded_from", b"latitude", b"longitude"))
+    assert b'"v":2' in forward
+    assert load(InboundMessage, forward).forwarded_from == "Max"
+    assert load(InboundMessage, plain).forwarded_from == ""
+
+
+def test_a_place_at_zero_degrees_is_a_place() -> None:
+    message = message_of(update(location={"latitude": 0.0, "longitude": 0.0}))
+
+    assert load(InboundMessage, dump(message)) == message
+    assert (message.latitude, message.longitude) == (0.0, 0.0)
 
 
 def test_a_caption_is_the_text() -> None:

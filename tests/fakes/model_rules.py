@@ -1,16 +1,31 @@
 """What the real Messages API would refuse in a request. Pure."""
 
+import re
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, cast
 
+from tests.fakes.model_events import signature_of
+
 type Block = dict[str, Any]
 
-FIELDS = {"model", "messages", "max_tokens", "system", "stream", "output_config"}
+FIELDS = {"model", "messages", "max_tokens", "system", "stream", "output_config", "tools"}
 BLOCKS = {
     "text": {"type", "text"},
     "tool_use": {"type", "id", "name", "input"},
     "tool_result": {"type", "tool_use_id", "content"},
+    "thinking": {"type", "thinking", "signature"},
+    "redacted_thinking": {"type", "data"},
+    "server_tool_use": {"type", "id", "name", "input"},
+    "web_search_tool_result": {"type", "tool_use_id", "content"},
+    "web_fetch_tool_result": {"type", "tool_use_id", "content"},
 }
+MAY_HAVE = {"cache_control", "citations", "caller"}
+SERVER_TOOLS = {
+    "web_search_20260318": ("web_search", {"max_uses"}),
+    "web_fetch_20260318": ("web_fetch", {"max_uses", "max_content_tokens"}),
+}
+NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 MARK = {"type": "ephemeral"}
 MOST_MARKS = 4
 EFFORTS = ("low", "medium", "high")
@@ -20,8 +35,11 @@ def fault_of(body: dict[str, Any]) -> str:
     """ "" if nothing."""
     messages: list[Block] = body.get("messages") or [{"role": "", "content": ""}]
     blocks = [block for message in messages for block in blocks_of(message["content"])]
-    system = blocks_of(body.get("system", "-"))
-    max_tokens, marks = body.get("max_tokens"), [b for b in [*system, *blocks] if "cache_control" in b]
+    system, tools = blocks_of(body.get("system", "-")), cast("list[Block]", body.get("tools", []))
+    max_tokens, marks = (
+        body.get("max_tokens"),
+        [b for b in [*tools, *system, *blocks] if "cache_control" in b],
+    )
     checks = {
         "this fake only streams": body.get("stream") is True,
         "max_tokens: must be a positive integer": isinstance(max_tokens, int) and max_tokens > 0,
@@ -30,6 +48,11 @@ def fault_of(body: dict[str, Any]) -> str:
         "content: unknown or extra fields": all(map(_is_known, [*system, *blocks])),
         "text content blocks must contain non-whitespace text": all(map(_is_visible, [*system, *blocks])),
         "a maximum of 4 blocks with cache_control may be provided": len(marks) <= MOST_MARKS,
+        "tools: each needs a unique name and an input_schema of an object": _are_tools(body.get("tools", [])),
+        "Requests which include `tool_use` or `tool_result` blocks must define tools": bool(body.get("tools"))
+        or not any(block["type"] in {"tool_use", "tool_result"} for block in blocks),
+        "thinking: Invalid `signature` in `thinking` block": all(map(_is_signed, blocks)),
+        "`tool_use` ids must be unique": _are_unique(blocks),
     }
     return _order_fault(messages) or next((fault for fault, fine in checks.items() if not fine), "")
 
@@ -61,9 +84,48 @@ def text_of(message: Block) -> str:
     return "".join(block.get("text", "") for block in blocks_of(message["content"]))
 
 
+def thought_fault(body: Block, thoughts: Mapping[tuple[str, str], str]) -> str:
+    """ "" if each call since the person's last message comes with the thought before it. thoughts: by model and id."""
+    for message in reversed(body["messages"]):
+        blocks = blocks_of(message["content"])
+        if message["role"] == "user" and any(block["type"] != "tool_result" for block in blocks):
+            return ""
+        shown = "".join(block["thinking"] for block in blocks if block["type"] == "thinking")
+        for call in (block for block in blocks if block["type"] == "tool_use"):
+            if thoughts.get((body["model"], call["id"]), shown) != shown:
+                return "`thinking` blocks in the latest assistant message cannot be modified"
+    return ""
+
+
 def _is_known(block: Block) -> bool:
     known = BLOCKS.get(cast("str", block["type"]), set[str]())
-    return set(block) - {"cache_control"} == known and block.get("cache_control", MARK) == MARK
+    return set(block) - MAY_HAVE == known and block.get("cache_control", MARK) == MARK
+
+
+def _is_signed(block: Block) -> bool:
+    return block["type"] != "thinking" or block["signature"] == signature_of(block["thinking"])
+
+
+def _are_unique(blocks: list[Block]) -> bool:
+    ids = [block["id"] for block in blocks if block["type"] in {"tool_use", "server_tool_use"}]
+    return len(set(ids)) == len(ids) and all(NAME.fullmatch(each) for each in ids)
+
+
+def _are_tools(tools: list[Block]) -> bool:
+    names = [tool.get("name", "") for tool in tools]
+    return len(set(names)) == len(names) and all(map(_is_tool, tools))
+
+
+def _is_tool(tool: Block) -> bool:
+    if "type" in tool:
+        name, fields = SERVER_TOOLS.get(tool["type"], ("", set[str]()))
+        return tool["name"] == name and set(tool) <= {"type", "name", "cache_control", *fields}
+    known = {"name", "description", "input_schema"}
+    return (
+        set(tool) - {"cache_control"} == known
+        and bool(NAME.fullmatch(tool["name"]))
+        and tool["input_schema"].get("type") == "object"
+    )
 
 
 def _is_visible(block: Block) -> bool:

@@ -1,8 +1,8 @@
 """What the fake model server can be told to do with a request: a closed set of values."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 USAGE: Mapping[str, int] = {
     "input_tokens": 40,
@@ -13,17 +13,34 @@ USAGE: Mapping[str, int] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Use:
+    """A call of a tool."""
+
+    name: str
+    arguments: Mapping[str, Any] | str = field(default_factory=dict[str, Any])
+    """A string is streamed as it is, whatever it holds."""
+    id: str | None = None
+    """None: one that this server never used before."""
+    whole: bool = False
+    """The arguments come in the first event, as some servers send them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """A stream that ends well, or with the stop reason given."""
 
     text: str | None = None
-    """None: echo, derived from the last message of the person."""
+    """None: echo, derived from the last message of the person; nothing, if there are calls."""
+    uses: tuple[Use, ...] = ()
+    """Sent behind the text."""
     stop_reason: str | None = "end_turn"
-    """None: no `message_delta` is sent."""
+    """None: no `message_delta` is sent. With calls "tool_use" stands for "end_turn"."""
     message_stop: bool = True
     thinking: str = ""
-    """Sent before the text, with a signature."""
-    usage: Mapping[str, int] | None = field(default_factory=lambda: USAGE)
+    """Sent before all else, with a signature."""
+    blocks: tuple[Mapping[str, Any], ...] = ()
+    """Sent whole before the text: what tools of the service found."""
+    usage: Mapping[str, Any] | None = field(default_factory=lambda: USAGE)
     """None: `"usage": null`, as sloppy servers send."""
     to_the_last: bool = False
     """The usage says that all was written that the request allowed: the dearest answer there can be."""
@@ -64,7 +81,9 @@ class Dropped:
     """The connection is closed before any answer."""
 
 
-type Behaviour = Answer | Status | Broken | Dropped
+type Decides = Callable[[dict[str, Any]], Answer]
+"""A model that decides by what it sees: gets the body of the request."""
+type Behaviour = Answer | Status | Broken | Dropped | Decides
 
 OVERLOADED = Status(529, "overloaded_error")
 

@@ -2,7 +2,7 @@
 
 In a test:      async with ModelServer() as server: server.script(OVERLOADED, model="a"); … server.url … server.requests
 As a process:   python -m tests.fakes.model_server --port 8100 [--delay 0.2]
-Unscripted, it echoes: the answer is "echo: " and what the person wrote last, without the memory block before it.
+A behaviour may be a function of the request's body: a model that decides by what it sees. Unscripted, it echoes: the answer is "echo: " and what the person wrote last, without the memory block before it.
 """
 
 import argparse
@@ -14,7 +14,8 @@ from typing import Any, Self, assert_never
 
 from aiohttp import web
 
-from tests.fakes.model_rules import fault_of, text_of
+from tests.fakes.model_events import answer_events, pieces, start_event, text_events
+from tests.fakes.model_rules import fault_of, text_of, thought_fault
 from tests.fakes.model_script import USAGE, Answer, Behaviour, Broken, Dropped, Status
 
 ANY = "*"
@@ -44,6 +45,9 @@ class ModelServer:
         self._queues: dict[str, deque[Behaviour]] = {}
         self._always: dict[str, Behaviour] = {}
         self._default = Answer(delay_s=delay_s)
+        self._thoughts: dict[tuple[str, str], str] = {}
+        """By model and id of a call: what was thought before it."""
+        self._made = 0
         self._closing = asyncio.Event()
         self._runner: web.AppRunner | None = None
         self.port = 0
@@ -89,9 +93,11 @@ class ModelServer:
         body: dict[str, Any] = await request.json()
         headers = {name.lower(): value for name, value in request.headers.items()}
         self.requests.append(Asked(body.get("model", ""), body, headers))
-        if fault := fault_of(body):
+        if fault := fault_of(body) or thought_fault(body, self._thoughts):
             return _error(Status(400, "invalid_request_error", fault))
         behaviour = self._behaviour(body["model"])
+        if callable(behaviour):
+            behaviour = behaviour(body)
         match behaviour:
             case Answer() as answer:
                 return await self._answer(request, answer, body)
@@ -113,29 +119,38 @@ class ModelServer:
 
     async def _answer(self, request: web.Request, answer: Answer, body: dict[str, Any]) -> web.StreamResponse:
         await asyncio.sleep(answer.delay_s)
-        text = echo(body) if answer.text is None else answer.text
+        text = answer.text
+        if text is None:
+            text = "" if answer.uses else echo(body)
         if answer.to_the_last:
             answer = replace(answer, usage={**USAGE, "output_tokens": body["max_tokens"]})
+        events = list(answer_events(answer, text, self._new_id))
+        self._remember(body["model"], answer, events)
         response = await _open(request)
-        await _send(response, _start(body["model"], answer))
-        if answer.thinking:
-            await _send(response, *_thinking(answer.thinking))
-        index = 1 if answer.thinking else 0
-        if text:
-            await _send(response, *_opened(index))
-        for piece in pieces(text):
-            if answer.chunk_delay_s:
+        await _send(response, start_event(body["model"], answer))
+        for event in events:
+            if answer.chunk_delay_s and event.get("delta", {}).get("type") == "text_delta":
                 await asyncio.sleep(answer.chunk_delay_s)
-            await _send(response, _delta(index, piece))
-        await _send(response, *_ending(answer, index if text else None))
+            await _send(response, event)
         await asyncio.sleep(answer.hang_s)
         return response
 
+    def _new_id(self) -> str:
+        self._made += 1
+        return f"toolu_{self._made:04}"
+
+    def _remember(self, model: str, answer: Answer, events: list[dict[str, Any]]) -> None:
+        """The thought before each call: it has to come back with it."""
+        blocks = [event["content_block"] for event in events if event["type"] == "content_block_start"]
+        if answer.thinking:
+            for block in blocks:
+                if block["type"] == "tool_use":
+                    self._thoughts[model, block["id"]] = answer.thinking
+
     async def _broken(self, request: web.Request, broken: Broken, body: dict[str, Any]) -> web.StreamResponse:
         response = await _open(request)
-        await _send(response, _start(body["model"], Answer()), *_opened(0))
-        for piece in pieces(broken.text)[: broken.after_chunks]:
-            await _send(response, _delta(0, piece))
+        text = "".join(pieces(broken.text)[: broken.after_chunks])
+        await _send(response, start_event(body["model"], Answer()), *text_events(0, text))
         await self._fail(request, response, broken)
         return response
 
@@ -162,54 +177,6 @@ def echo(body: dict[str, Any]) -> str:
     """What the person wrote last, without a memory block before it."""
     last = text_of(body["messages"][-1])
     return f"echo: {last.rpartition('</conversation_history>')[2].strip()}"
-
-
-def pieces(text: str) -> list[str]:
-    """Words with the space before them; they join to `text` again."""
-    words = text.split(" ")
-    return [word if at == 0 else f" {word}" for at, word in enumerate(words)] if text else []
-
-
-def _start(model: str, answer: Answer) -> dict[str, Any]:
-    usage = None if answer.usage is None else {**answer.usage, "output_tokens": 1}
-    message: dict[str, Any] = {"id": "msg_fake", "type": "message", "role": "assistant", "model": model}
-    message |= {"content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
-    return {"type": "message_start", "message": message}
-
-
-def _thinking(thought: str) -> list[dict[str, Any]]:
-    block = {"type": "thinking", "thinking": "", "signature": ""}
-    deltas: list[dict[str, Any]] = [
-        {"type": "thinking_delta", "thinking": thought},
-        {"type": "signature_delta", "signature": "c2lnbmVk"},
-    ]
-    return [
-        {"type": "content_block_start", "index": 0, "content_block": block},
-        *({"type": "content_block_delta", "index": 0, "delta": delta} for delta in deltas),
-        {"type": "content_block_stop", "index": 0},
-    ]
-
-
-def _opened(index: int) -> list[dict[str, Any]]:
-    block = {"type": "text", "text": ""}
-    return [{"type": "content_block_start", "index": index, "content_block": block}, {"type": "ping"}]
-
-
-def _delta(index: int, text: str) -> dict[str, Any]:
-    return {"type": "content_block_delta", "index": index, "delta": {"type": "text_delta", "text": text}}
-
-
-def _ending(answer: Answer, text_block: int | None) -> list[dict[str, Any]]:
-    events: list[dict[str, Any]] = []
-    if text_block is not None:
-        events.append({"type": "content_block_stop", "index": text_block})
-    if answer.stop_reason is not None:
-        delta = {"stop_reason": answer.stop_reason, "stop_sequence": None}
-        usage = None if answer.usage is None else {"output_tokens": answer.usage["output_tokens"]}
-        events.append({"type": "message_delta", "delta": delta, "usage": usage})
-    if answer.message_stop:
-        events.append({"type": "message_stop"})
-    return events
 
 
 async def _open(request: web.Request) -> web.StreamResponse:

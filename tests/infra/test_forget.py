@@ -11,13 +11,16 @@ from redis.exceptions import OutOfMemoryError, ResponseError
 
 from infra import keys
 from infra.effect import Push
-from infra.forget import ENTRY, EPOCH_TTL_MS, Sight, chosen, folded, forget, forget_command, look, meant
+from infra.forget import ENTRY, EPOCH_TTL_MS, LOOKS, Sight, chosen, forget, forget_command, look, meant
+from infra.forget_texts import folded
 from infra.redis_port import RedisPort
 from lanes.ingest import ingest
 from schemas.dead import DeadLetter
 from schemas.inbound import InboundMessage
-from schemas.memory import RingEntry
-from schemas.reply import Reply
+from schemas.memory import RingEntry, ToolCall
+from schemas.reply import Button, Reply
+from schemas.things import Fact, Memo
+from schemas.tools import KeptResult, KeptRound
 from schemas.wire import WireModel, dump
 
 OWNER, LANE = "home:u:7", "42:7:0"
@@ -70,8 +73,26 @@ async def fill(redis: RedisPort, owner: str, lane: str, word: str) -> None:
     await redis.set(keys.answer(lane), f'{{"about": "{word}"}}')
     await redis.set(keys.fold(lane), f'{{"summary": "{word}"}}')
     await redis.rpush(keys.turns(owner), f'{{"parts": [{{"text": "{word}"}}]}}')
-    expiring = (keys.ring(owner), keys.session(lane), keys.fold(lane), keys.turns(owner))
+    await redis.hset(keys.kept(inbox), "round:1", dump(round_of(f"the {word}")))
+    await redis.hset(keys.kept(inbox), "result:1:c1", dump(KeptResult(text=f"the {word}", outcome="done")))
+    await redis.set(keys.pending(lane), f'{{"text": "{word}"}}')
+    await redis.set(keys.parked(lane), f'{{"sessions": {{"": "{word}"}}}}')
+    expiring = (keys.ring(owner), keys.turns(owner), *with_session(lane))
     await redis.zadd(keys.expiry(), dict.fromkeys(expiring, 5))
+
+
+def with_session(lane: str) -> tuple[str, ...]:
+    """Keys of a lane that hold text and expire by koi's clock."""
+    return keys.session(lane), keys.fold(lane), keys.pending(lane), keys.parked(lane)
+
+
+def round_of(said: str, arguments: str = "{}") -> KeptRound:
+    calls = (ToolCall(id="c1", name="create_memo", arguments=arguments),)
+    return KeptRound(text=said, calls=calls, model="m", asked="m")
+
+
+async def learn(redis: RedisPort, *facts: Fact, owner: str = OWNER) -> None:
+    await redis.hset(keys.facts(owner), mapping={fact.id: dump(fact) for fact in facts})
 
 
 async def contents(redis: RedisPort) -> dict[bytes, bytes]:
@@ -174,9 +195,9 @@ async def test_every_form_raises_the_epoch_and_ends_the_sessions_with_all_that_q
 
     assert await redis.get(keys.epoch(OWNER)) == b"2"
     assert EPOCH_TTL_MS - 10_000 < await redis.pttl(keys.epoch(OWNER)) <= EPOCH_TTL_MS
-    gone = (keys.session(LANE), keys.fold(LANE), keys.turns(OWNER))
+    gone = (keys.turns(OWNER), *with_session(LANE))
     assert await redis.exists(keys.answer(LANE), *gone) == 0
-    assert [await redis.zscore(keys.expiry(), key) for key in gone] == [None] * 3
+    assert [await redis.zscore(keys.expiry(), key) for key in gone] == [None] * 5
 
 
 async def test_the_side_that_folds_is_emptied_and_its_result_goes(redis: RedisPort) -> None:
@@ -512,9 +533,194 @@ async def test_the_look_shows_every_lane_of_the_owner(redis: RedisPort) -> None:
     assert (await look(redis, OWNER)).stamp == seen.stamp
 
 
+SISTER = Fact(id="f2", subject="sister's name", text="Her name is Zoë", at_ms=2, before="Zoe")
+DIET = Fact(id="f3", subject="diet", text="eats meat", at_ms=3, before="vegetarian")
+
+
+@pytest.mark.parametrize(
+    ("what", "left"),
+    [
+        pytest.param("sister's name", [b"f3"], id="by its subject"),
+        pytest.param("her name is zoë", [b"f3"], id="by its text"),
+        pytest.param("VEGETARIAN", [b"f2"], id="by what was true before"),
+        pytest.param("f2", [b"f2", b"f3"], id="not by its id"),
+        pytest.param("last", [b"f2", b"f3"], id="not with the newest entry"),
+        pytest.param(f"#{LANE}-turn", [b"f2", b"f3"], id="not with an entry that is not there"),
+        pytest.param("all", [], id="with everything"),
+    ],
+)
+async def test_a_fact_is_forgotten(redis: RedisPort, what: str, left: list[bytes]) -> None:
+    # C33: "/forget sister's name", new session, ask: session, facts, parked conversations hold nothing of it
+    await learn(redis, SISTER, DIET)
+
+    removed = await forget(redis, OWNER, what)
+
+    assert sorted(await redis.hkeys(keys.facts(OWNER))) == left
+    assert removed == 2 - len(left)
+
+
+async def test_entries_and_facts_are_counted_together(redis: RedisPort) -> None:  # C33
+    await redis.rpush(keys.ring(OWNER), entry("t1", "my sister's name is Zoë"), entry("t2", "the weather"))
+    await learn(redis, SISTER, DIET)
+    await learn(redis, SISTER, owner="home:u:8")
+
+    first, again = [await forget(redis, OWNER, "zoë", claim="42:900") for _ in range(2)]
+
+    assert (first, again) == (2, 2)
+    assert await redis.hkeys(keys.facts(OWNER)) == [b"f3"]
+    assert await redis.hkeys(keys.facts("home:u:8")) == [b"f2"]
+
+
+@pytest.mark.parametrize("what", ["all", "last", "bread"])
+async def test_what_a_person_had_kept_stays(redis: RedisPort, what: str) -> None:
+    memo = dump(Memo(id="m1", text="bread", made_ms=1, changed_ms=1))
+    kept = {keys.things(OWNER): memo, keys.facts(GROUP): memo}
+    for key, value in kept.items():
+        await redis.hset(key, "m1", value)
+    await redis.zadd(keys.due(), {f"{OWNER}|r4": 5})
+    await redis.set(keys.project(LANE), "bread")
+    await fill(redis, OWNER, LANE, "bread")
+
+    await forget(redis, OWNER, what)
+
+    assert [await redis.hget(key, "m1") for key in kept] == [memo] * 2
+    assert await redis.zcard(keys.due()) == 1
+    assert await redis.get(keys.project(LANE)) == b"bread"
+
+
+async def test_a_fact_that_is_learned_between_look_and_removal_goes_too(redis: RedisPort) -> None:
+    await learn(redis, DIET)
+
+    async def learned(_n: int) -> None:
+        await learn(redis, SISTER)
+
+    meddling = cast("RedisPort", Meddling(redis, 1, learned))
+
+    assert await forget(meddling, OWNER, "zoë") == 1
+
+    assert await redis.hkeys(keys.facts(OWNER)) == [b"f3"]
+
+
+async def test_a_fact_that_changes_all_the_time_is_removed_only_as_it_was_seen(redis: RedisPort) -> None:
+    await learn(redis, SISTER, DIET)
+
+    async def changes_its_mind(n: int) -> None:
+        text = f"Zoë, {n}" if n < LOOKS else "not your business"
+        await learn(redis, SISTER.model_copy(update={"text": text, "before": ""}))
+
+    meddling = cast("RedisPort", Meddling(redis, LOOKS, changes_its_mind))
+
+    assert await forget(meddling, OWNER, "zoë") == 0
+    assert sorted(await redis.hkeys(keys.facts(OWNER))) == [b"f2", b"f3"]
+
+
+@pytest.mark.parametrize(
+    "value", [b"the sister \xff", b'{"v": 9, "text": "a sister", "new": 1}', b'["sister"]']
+)
+async def test_a_fact_that_cannot_be_read_is_searched_as_it_stands(redis: RedisPort, value: bytes) -> None:
+    await redis.hset(keys.facts(OWNER), "f1", value)
+
+    assert await forget(redis, OWNER, "sister") == 1
+
+
+async def test_facts_of_the_wrong_type_stop_a_text_but_not_all(redis: RedisPort) -> None:
+    await redis.set(keys.facts(OWNER), "no hash")
+    await redis.rpush(keys.ring(OWNER), entry("t1", "parcel"))
+
+    with pytest.raises(ResponseError, match="WRONGTYPE"):
+        await forget(redis, OWNER, "parcel")
+    assert await redis.llen(keys.ring(OWNER)) == 1
+
+    assert await forget(redis, OWNER, "all") == 1
+    assert await redis.exists(keys.facts(OWNER)) == 0
+
+
+async def run_a_turn(redis: RedisPort, kept: dict[str, WireModel]) -> None:
+    """A lane with a message, and what its turn has kept."""
+    await wait_in(redis, IN, "m", message("m", "who is she?"))
+    await redis.hset(keys.kept(IN), mapping={name: dump(value) for name, value in kept.items()})
+    await redis.pexpire(keys.kept(IN), 60_000)
+
+
+def result(text: str) -> KeptResult:
+    return KeptResult(text=text, outcome="done")
+
+
+@pytest.mark.parametrize(
+    ("what", "left"),
+    [
+        pytest.param("first words", [], id="without the first round nothing is left"),
+        pytest.param("second words", [b"result:1:c1", b"round:1"], id="a round goes with its results"),
+        pytest.param('say "hi"', [b"result:1:c1", b"round:1"], id="arguments are JSON within JSON"),
+        pytest.param("zoë", [b"result:1:c1", b"round:1", b"round:2"], id="a result goes alone"),
+    ],
+)
+async def test_rounds_of_a_running_turn_are_forgotten_and_the_turn_still_holds_together(
+    redis: RedisPort, what: str, left: list[bytes]
+) -> None:
+    second = round_of("second words", arguments='{"text": "say \\"hi\\""}')
+    await run_a_turn(
+        redis,
+        {
+            "round:1": round_of("first words"), "result:1:c1": result("ok"),
+            "round:2": second, "result:2:c1": result('{"sister": "Zo\\u00eb"}'),
+        },
+    )  # fmt: skip
+
+    await forget(redis, OWNER, what)
+
+    assert sorted(await redis.hkeys(keys.kept(IN))) == sorted([b"forgotten", *left])
+    assert 0 < await redis.pttl(keys.kept(IN)) <= 60_000
+
+
+async def test_what_says_nothing_of_it_stays_as_it_was_kept(redis: RedisPort) -> None:
+    await run_a_turn(redis, {"round:1": round_of("first"), "result:1:c1": result("ok")})
+
+    await forget(redis, OWNER, "parcel")
+
+    assert sorted(await redis.hkeys(keys.kept(IN))) == [b"result:1:c1", b"round:1"]
+
+
+async def test_a_full_redis_forgets_a_round(redis: RedisPort) -> None:
+    await run_a_turn(redis, {"round:1": round_of("parcel")})
+    await look(redis, OWNER)
+    raw = cast("Any", redis)
+    await raw.config_set("maxmemory", "1")
+    try:
+        await forget(redis, OWNER, "parcel")
+    finally:
+        await raw.config_set("maxmemory", "0")
+
+    assert await redis.hkeys(keys.kept(IN)) == [b"forgotten"]
+    assert 0 < await redis.pttl(keys.kept(IN)) <= 60_000
+
+
+async def test_a_reply_goes_if_its_buttons_say_it(redis: RedisPort) -> None:
+    buttons = (
+        (Button(text="Zoë", command="/pick 0a1b2c3d 1"), Button(text="Ben", command="/pick 0a1b2c3d 2")),
+    )
+    await wait_in(redis, OUT, "t1:answer", reply("t1:answer", "Who?").model_copy(update={"buttons": buttons}))
+    await wait_in(redis, OUT, "t2:answer", reply("t2:answer", "Who?"))
+
+    await forget(redis, OWNER, "0a1b2c3d")
+    assert await redis.hlen(keys.bodies(OUT)) == 2
+
+    await forget(redis, OWNER, "zoë")
+    assert await redis.hkeys(keys.bodies(OUT)) == [b"t2:answer"]
+
+
+async def test_a_forwarded_message_goes_with_the_name_it_came_from(redis: RedisPort) -> None:  # C39
+    await wait_in(redis, IN, "m", message("m", "hello", forwarded_from="Zoë Groß", v=2))
+
+    await forget(redis, OWNER, "zoë gross")
+
+    assert await redis.exists(keys.bodies(IN)) == 0
+
+
 @pytest.mark.parametrize("what", ["", "  ", "\n"])
 def test_a_text_without_letters_matches_nothing(what: str) -> None:
-    sight = Sight("", (entry("1", "anything"),), (), ())
+    fact = dump(Fact(id="f1", subject="anything", text="anything", at_ms=1))
+    sight = Sight("", (entry("1", "anything"),), (), ((b"f1", fact),), ())
 
     assert chosen(sight, what) == ()
 

@@ -200,6 +200,55 @@ def test_a_bot_gets_the_token_that_it_names(tmp_path: Path) -> None:
     assert settings.telegram_bot_tokens == ()
 
 
+MCP = """
+[tools]
+facts = true
+[[bots]]
+name = "kitchen"
+[[mcp]]
+name = "time"
+command = ["mcp-server-time", "--local-timezone", "Europe/Berlin"]
+env = ["LANG"]
+tools = ["get_current_time"]
+[[mcp]]
+name = "house"
+url = "https://house.example/mcp/"
+token_env = "HOUSE_TOKEN"
+bots = ["kitchen"]
+people = [7, "*"]
+timeout = "5s"
+"""
+
+
+def test_mcp_servers_are_read_with_their_tokens(tmp_path: Path) -> None:
+    settings = load({"HOUSE_TOKEN": "sesame"}, MCP, tmp_path)
+
+    time, house = settings.mcp
+    assert (time.command[0], time.env, time.timeout) == ("mcp-server-time", ("LANG",), timedelta(seconds=20))
+    assert (house.url, house.people, plain(house.token)) == (
+        "https://house.example/mcp",
+        ("7", "*"),
+        "sesame",
+    )
+    assert (settings.tools.facts, settings.tools.enabled, settings.turn.max_usd) == (True, True, 0.5)
+    assert "sesame" not in repr(settings)
+
+
+def test_only_a_process_that_thinks_needs_the_tokens_of_servers(tmp_path: Path) -> None:
+    assert refusal({}, MCP, tmp_path) == (
+        "koi.toml line 14: mcp[1].token_env is 'HOUSE_TOKEN'; it must name a variable that is set, or its _FILE"
+    )
+    settings = load_settings({}, tmp_path / "koi.toml", thinks=False)
+
+    assert plain(settings.mcp[1].token) == ""
+
+
+def test_a_token_of_a_server_may_come_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("sesame\n")
+
+    assert plain(load({"HOUSE_TOKEN_FILE": str(tmp_path / "token")}, MCP, tmp_path).mcp[1].token) == "sesame"
+
+
 PLANS = """
 [money]
 currency = "EUR"
@@ -336,6 +385,22 @@ def test_the_zone_as_machines_write_it(zone: str, meant: str) -> None:
             "koi.toml line 3: bots[0].token_env is 'NOPE'; it must name a variable that is set, or its _FILE",
         ),
         ("[[bots]]\nname = 'a'\n[[bots]]\nname = 'a'", "bots.name is 'a' twice; each bot must have a name of its own"),
+        ("[[mcp]]\nname = 'A b'\nurl = 'http://h'",
+            "koi.toml line 2: mcp[0].name is 'A b'; it must be at most 24 small letters, digits and dashes, a letter first"),
+        ("[[mcp]]\nname = 'a'", "mcp 'a' has neither a url nor a command; it must have one of them"),
+        ("[[mcp]]\nname = 'a'\nurl = 'http://h'\ncommand = ['x']", "mcp 'a' has both a url and a command; it must have one of them"),
+        ("[[mcp]]\nname = 'a'\nurl = 'h:80'", "koi.toml line 3: mcp[0].url is 'h:80'; it must begin with https:// or http://"),
+        ("[[mcp]]\nname = 'a'\ncommand = 'x y'", "koi.toml line 3: mcp[0].command is 'x y'; it must be a list"),
+        ("[[mcp]]\nname = 'a'\ncommand = ['']", "mcp 'a' has a command that begins with nothing; it must be a program and its arguments"),
+        ("[[mcp]]\nname = 'a'\nurl = 'http://h'\nenv = ['X']", "mcp 'a' has env, which is for a command; a url is given a token by token_env"),
+        ("[[mcp]]\nname = 'a'\ncommand = ['x']\n[[mcp]]\nname = 'a'\ncommand = ['y']", "mcp.name is 'a' twice; each server must have a name of its own"),
+        ("[[mcp]]\nname = 'a'\ncommand = ['x']\nbots = ['b']", "mcp 'a' is for the bot 'b'; it must be the name of a [[bots]] table, and there is none"),
+        ("[[bots]]\nname = 'k'\n[[mcp]]\nname = 'a'\ncommand = ['x']\nbots = ['k', 'b']", "mcp 'a' is for the bot 'b'; it must be one of k"),
+        ("[[mcp]]\nname = 'a'\ntoken = 'hunter2'", "koi.toml line 3: mcp[0].token is a secret, which does not belong in this file; "
+            "set a variable named by token_env in the environment"),
+        ("[[mcp]]\nnmae = 'a'", "koi.toml line 2: mcp[0].nmae is not a setting; did you mean mcp.name?"),
+        ("[tools]\nfact = true", "koi.toml line 2: tools.fact is not a setting; did you mean tools.facts?"),
+        ("[tools]\nweb = 'perhaps'", "koi.toml line 2: tools.web is 'perhaps'; it must be true or false"),
         ("[memory\n", "koi.toml is not TOML: Expected ']' at the end of a table declaration (at line 1, column 8)"),
         (
             f"anthropic_api_key = '{TOKEN}'",

@@ -5,9 +5,10 @@ import pytest
 from arq.jobs import deserialize_job_raw
 
 from infra import keys
+from infra.forget import forget
 from infra.redis_port import RedisPort
 from lanes.claim import claim_due
-from lanes.commit import commit, release
+from lanes.commit import MustStayWhole, commit, release
 from lanes.keep import keep
 from lanes.outcome import Commit
 from tests.lanes.conftest import JOB, OWNER, QUEUE, ids, is_gone, lose_lease, message, send, take, take_one
@@ -123,6 +124,36 @@ async def test_a_split_batch_is_tried_one_by_one_and_then_together_again(redis: 
         await commit(redis, QUEUE, claims[0], Commit())
 
     assert turns == [["7:1"], ["7:2"], ["7:3", "7:4"]]
+
+
+async def test_a_turn_that_has_kept_something_is_not_split(redis: RedisPort) -> None:  # C9
+    await send(redis, message(1), message(2))
+    claim = await take_one(redis)
+    await keep(redis, claim, {"result:1:c1": b"{}"}, ttl_ms=60_000)  # since it was claimed
+
+    with pytest.raises(MustStayWhole):
+        await release(redis, QUEUE, claim, split=True)
+    assert await take(redis) == []
+
+    await release(redis, QUEUE, claim)
+    again = await take_one(redis)
+    assert (again.turn_id, ids(again), again.deaths) == (claim.turn_id, ["7:1", "7:2"], 0)
+    assert again.kept == {"result:1:c1": b"{}"}
+
+
+async def test_a_turn_whose_rounds_were_forgotten_is_not_split_either(redis: RedisPort) -> None:  # C9, C33
+    await send(redis, message(1), message(2))
+    claim = await take_one(redis)
+    await keep(redis, claim, {"round:1": b'{"text": "parcel"}'}, ttl_ms=60_000)
+    await forget(redis, OWNER, "parcel")
+
+    with pytest.raises(MustStayWhole):
+        await release(redis, QUEUE, claim, split=True)
+
+    await release(redis, QUEUE, claim)
+    again = await take_one(redis)
+    assert (ids(again), again.can_split) == (["7:1", "7:2"], False)
+    assert "round:1" not in again.kept
 
 
 async def test_a_lane_whose_keys_are_broken_does_not_stop_the_others(redis: RedisPort) -> None:

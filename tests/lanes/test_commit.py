@@ -162,7 +162,7 @@ async def test_replies_to_one_new_lane_wait_there_as_if_they_came_one_by_one(red
 async def test_what_was_kept_goes_with_the_commit(redis: RedisPort) -> None:
     await send(redis, message(1))
     claim = await take_one(redis)
-    await keep(redis, claim, {"round": b"1"}, ttl_ms=1000)
+    assert await keep(redis, claim, {"round": b"1"}, ttl_ms=1000)
 
     await commit(redis, QUEUE, claim, Commit())
 
@@ -174,6 +174,6 @@ async def test_after_forgetting_nothing_more_is_kept_of_the_running_turn(redis: 
     claim = await take_one(redis)
     await redis.incr(keys.epoch(OWNER))
 
-    await keep(redis, claim, {"round": b"words"}, ttl_ms=1000)
+    assert not await keep(redis, claim, {"round": b"words"}, ttl_ms=1000)
 
     assert await redis.exists(keys.kept(JOB)) == 0

@@ -2,12 +2,15 @@
 
 import asyncio
 
+import pytest
+
 from infra import keys
 from infra.effect import Effect
 from infra.redis_port import RedisPort
 from lanes.claim import Claim
 from lanes.lease import Lease
 from lanes.outcome import Commit, Done, Failed, HandBack, Outcome
+from lanes.step import step
 from lanes.sweep import SWEPT, sweep
 from lanes.worker import LaneLimits, LaneWorker
 from tests.lanes.conftest import (
@@ -121,6 +124,56 @@ async def test_a_poisonous_message_is_buried_alone_and_its_neighbours_are_answer
     assert script.buried == [("7:2", "poison")]
     assert ["7:1"] in [ids(claim) for claim in script.seen]
     assert ["7:3"] in [ids(claim) for claim in script.seen]
+
+
+@pytest.mark.parametrize("keeps_in", [1, 2], ids=["kept by an earlier attempt", "kept by the last attempt"])
+async def test_a_batch_that_has_done_something_is_tried_whole_and_buried_whole(
+    redis: RedisPort, script: Script, keeps_in: int
+) -> None:  # C9: no message of it becomes a new turn, in which a finished tool would run again
+    async def dentist(claim: Claim) -> Outcome:
+        if len(script.seen) == keeps_in:
+            making = Effect("HSET", keys.things(OWNER), (f"e{keeps_in}", b"dentist"))
+            await step(redis, claim, "result:1:c1", b"made", ttl_ms=60_000, effects=[making])
+        return Failed("overloaded", retry_after_ms=0)
+
+    script.steps["7:1"] = dentist
+    await send(redis, message(1), message(2))
+
+    await serve_until(redis, script, lambda: is_gone(redis), LaneLimits(attempts=2))
+
+    assert [ids(claim) for claim in script.seen] == [["7:1", "7:2"]] * 2
+    assert len({claim.turn_id for claim in script.seen}) == 1
+    assert script.buried == [("7:1", "overloaded"), ("7:2", "overloaded")]
+    assert await redis.hkeys(keys.things(OWNER)) == [f"e{keeps_in}".encode()]
+
+
+@pytest.mark.parametrize(
+    ("deaths", "kept", "seen", "buried"),
+    [
+        pytest.param(2, {}, [["7:1"], ["7:2"]], [], id="the third splits a batch that kept nothing"),
+        pytest.param(2, {"round:1": b"{}"}, [["7:1", "7:2"]], [], id="one that kept something goes on"),
+        pytest.param(4, {"round:1": b"{}"}, [["7:1", "7:2"]], [], id="up to the fifth"),
+        pytest.param(5, {"round:1": b"{}"}, [], ["7:1", "7:2"], id="the sixth is the end of all of it"),
+    ],
+)
+async def test_deaths_of_a_batch(
+    redis: RedisPort,
+    script: Script,
+    deaths: int,
+    kept: dict[str, bytes],
+    seen: list[list[str]],
+    buried: list[str],
+) -> None:
+    await send(redis, message(1), message(2))
+    state = {"turn": "t", "taken": '["7:1","7:2"]', "open": "1", "deaths": str(deaths)}
+    await redis.hset(keys.state(JOB), mapping=state)
+    for name, value in kept.items():
+        await redis.hset(keys.kept(JOB), name, value)
+
+    await serve_until(redis, script, lambda: is_gone(redis))
+
+    assert [ids(claim) for claim in script.seen] == seen
+    assert [item for item, _ in script.buried] == buried
 
 
 async def test_a_message_that_kills_its_worker_every_time_is_buried_in_the_end(

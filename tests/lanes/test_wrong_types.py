@@ -7,12 +7,13 @@ import pytest
 from redis.exceptions import ResponseError
 
 from infra import keys
-from infra.effect import Effect, Push
+from infra.effect import Effect, Expect, Push
 from infra.redis_port import RedisPort
-from lanes.commit import CannotCommit, Committed, commit, release
+from lanes.commit import CannotCommit, Committed, MustStayWhole, commit, release
 from lanes.dead import index_member, retry_dead
 from lanes.keep import keep
 from lanes.outcome import Commit
+from lanes.step import Stepped, deliver, step
 from schemas.dead import DeadLetter
 from schemas.wire import dump
 from tests.lanes.conftest import JOB, OWNER, QUEUE, ids, message, send, take, take_one
@@ -58,7 +59,7 @@ async def is_all_or_nothing(redis: RedisPort, step: Step) -> bool:
     Fails if it was not, and something changed.
     """
     before = await everything(redis)
-    with suppress(ResponseError, CannotCommit):
+    with suppress(ResponseError, CannotCommit, MustStayWhole):
         if await step():
             return True
     assert await everything(redis) == before
@@ -148,6 +149,48 @@ async def test_something_is_kept_whole_or_not_at_all(redis: RedisPort, key: str)
 
     if await is_all_or_nothing(redis, step):
         assert await redis.hget(keys.kept(JOB), "round") == b"1"
+
+
+CHANGED = [keys.things(OWNER), keys.facts(OWNER), keys.due()]
+CHANGES = (
+    Effect("HSET", keys.things(OWNER), ("t1", b"bread")),
+    Effect("ZADD", keys.due(), (5, "x")),
+)
+EXPECTS = (Expect(keys.facts(OWNER), "f1", None),)
+
+
+@pytest.mark.parametrize("key", [*INBOX, *CHANGED])
+async def test_a_step_is_made_whole_or_not_at_all(redis: RedisPort, key: str) -> None:
+    await send(redis, message(1))
+    claim = await take_one(redis)
+    await spoil(redis, key)
+
+    async def make() -> bool:
+        done = await step(redis, claim, "n", b"v", ttl_ms=1000, expects=EXPECTS, effects=CHANGES)
+        return done == Stepped()
+
+    if await is_all_or_nothing(redis, make):
+        assert await redis.hget(keys.things(OWNER), "t1") == b"bread"
+        assert await redis.zcard(keys.due()) == 1
+        assert await redis.hget(keys.kept(JOB), "n") == b"v"
+
+
+@pytest.mark.parametrize("waits", [False, True], ids=["a new lane", "a lane in which something waits"])
+@pytest.mark.parametrize("key", [*lane(OUT, OUT_QUEUE), keys.lanes_of(OWNER), *CHANGED])
+async def test_something_is_delivered_whole_or_not_at_all(redis: RedisPort, key: str, waits: bool) -> None:
+    if waits:
+        await send(redis, Push(OUT, OUT_QUEUE, "r0", b"{}", OWNER))
+    await spoil(redis, key)
+    reply = Push(OUT, OUT_QUEUE, "r1", b"{}", OWNER)
+
+    if await is_all_or_nothing(
+        redis, lambda: deliver(redis, expects=EXPECTS, effects=CHANGES, pushes=[reply])
+    ):
+        assert await redis.hget(keys.things(OWNER), "t1") == b"bread"
+        assert await redis.zcard(keys.due()) == 1
+        assert await redis.lrange(keys.items(OUT), -1, -1) == [b"0:r1"]
+        assert await redis.hget(keys.bodies(OUT), "r1") == b"{}"
+        assert await redis.zscore(OUT_QUEUE, OUT) is not None
 
 
 @pytest.mark.parametrize("key", [*INBOX, keys.dead_of(OWNER), keys.dead()])

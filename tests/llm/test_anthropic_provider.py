@@ -238,13 +238,13 @@ async def test_a_server_that_tells_no_usage_leaves_it_unknown(server: ModelServe
 async def test_silence_ends_a_call_also_if_the_server_pings(
     how: str, after_chunks: int, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("llm.patience.STALL_S", 0.1)
+    monkeypatch.setattr("llm.patience.STALL_S", 0.3)
     server.script(Broken(how, after_chunks=after_chunks))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     provider = AnthropicProvider(Service("compatible", server.url))
     draft = Draft()
 
     failure = await listen(
-        provider.stream("a", HELLO), draft, Patience(now() + 9, now() + 9, 0.1), on_text=None
+        provider.stream("a", HELLO), draft, Patience(now() + 9, now() + 9, 0.3), on_text=None
     )
 
     assert isinstance(failure, Failure)

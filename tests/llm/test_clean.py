@@ -2,7 +2,7 @@ import pytest
 
 from infra.clean import clean
 from llm.clean import BLANK, clean_messages
-from llm.request import Message, ToolResult, ToolUse
+from llm.request import Message, ToolResult, ToolUse, Verbatim
 
 
 @pytest.mark.parametrize(
@@ -84,3 +84,30 @@ def test_messages_that_are_joined_keep_all_their_calls_and_results() -> None:
         Message("assistant", "b", uses=(LOOK, other)),
         Message("user", "c", results=(ToolResult("1", "it"), its)),
     )
+
+
+SAID = Verbatim("anthropic", "m", "[]")
+
+
+def test_a_verbatim_answer_stays_as_long_as_all_its_calls_have_results() -> None:  # C26
+    told = Message("user", results=(ToolResult("1", "it"),))
+    whole = Message("assistant", uses=(LOOK,), verbatim=SAID)
+    half = Message("assistant", uses=(LOOK, ToolUse("2", "look", "{}")), verbatim=SAID)
+
+    assert clean_messages((Message("user", "a"), whole, told))[1] == whole
+    assert clean_messages((Message("user", "a"), half, told))[1] == Message("assistant", uses=(LOOK,))
+    assert clean_messages((Message("user", "a"), whole))[1] == Message("assistant", BLANK)
+
+
+def test_answers_that_are_joined_are_not_verbatim_any_more() -> None:
+    messages = (
+        Message("user", "a"), Message("assistant", "b", verbatim=SAID), Message("assistant", "c"), Message("user", "d"),
+    )  # fmt: skip
+
+    assert clean_messages(messages)[1] == Message("assistant", "b\n\nc")
+
+
+def test_an_answer_that_paused_stays_verbatim() -> None:
+    paused = Message("assistant", "", verbatim=SAID)
+
+    assert clean_messages((Message("user", "a"), paused))[1].verbatim == SAID

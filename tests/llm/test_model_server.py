@@ -7,8 +7,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.fakes.model_rules import fault_of
-from tests.fakes.model_server import echo, pieces
+from tests.fakes.model_events import pieces, signature_of
+from tests.fakes.model_rules import fault_of, thought_fault
+from tests.fakes.model_script import Answer, Use
+from tests.fakes.model_server import ModelServer, echo
 
 HI: dict[str, Any] = {
     "model": "m",
@@ -18,7 +20,9 @@ HI: dict[str, Any] = {
 }
 SO_FAR = {"role": "assistant", "content": "so far "}
 MARKED = {"type": "text", "text": "Hi", "cache_control": {"type": "ephemeral"}}
-THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "c2lnbmVk"}
+THOUGHT = {"type": "thinking", "thinking": "hm", "signature": signature_of("hm")}
+LOOK = {"name": "look", "description": "Look.", "input_schema": {"type": "object"}}
+WEB = {"type": "web_search_20260318", "name": "web_search", "max_uses": 3}
 CALLED: dict[str, Any] = {
     "role": "assistant",
     "content": [{"type": "tool_use", "id": "1", "name": "look", "input": {}}],
@@ -50,10 +54,28 @@ REQUESTS: list[tuple[dict[str, Any], str]] = [
     (holding(*[MARKED] * 4), ""),
     (holding(*[MARKED] * 5), "cache_control"),
     (holding(MARKED | {"cache_control": {"type": "for ever"}}), "unknown"),
-    (holding(THOUGHT), "unknown"),
-    (HI | {"messages": [*HI["messages"], CALLED, FOUND]}, ""),
-    (HI | {"messages": [*HI["messages"], CALLED, *HI["messages"]]}, "paired"),
-    (HI | {"messages": [FOUND]}, "paired"),
+    (holding(MARKED) | {"tools": [LOOK | {"cache_control": MARKED["cache_control"]}]}, ""),
+    (
+        holding(*[MARKED] * 4) | {"tools": [LOOK | {"cache_control": MARKED["cache_control"]}]},
+        "cache_control",
+    ),
+    (holding(THOUGHT), ""),
+    (holding(THOUGHT | {"thinking": "ah"}), "signature"),
+    (holding({"type": "odd"}), "unknown"),
+    (HI | {"tools": [LOOK, WEB], "messages": [*HI["messages"], CALLED, FOUND]}, ""),
+    (HI | {"messages": [*HI["messages"], CALLED, FOUND]}, "must define tools"),
+    (HI | {"tools": [LOOK], "messages": [*HI["messages"], CALLED, *HI["messages"]]}, "paired"),
+    (HI | {"tools": [LOOK], "messages": [FOUND]}, "paired"),
+    (HI | {"tools": [LOOK], "messages": [*HI["messages"], CALLED, FOUND] * 2}, "alternate"),
+    (
+        HI | {"tools": [LOOK], "messages": [*HI["messages"], CALLED, FOUND, CALLED, FOUND]},
+        "ids must be unique",
+    ),
+    (HI | {"tools": [LOOK, LOOK]}, "unique name"),
+    (HI | {"tools": [LOOK | {"name": "look up"}]}, "unique name"),
+    (HI | {"tools": [LOOK | {"input_schema": {}}]}, "unique name"),
+    (HI | {"tools": [WEB | {"max_content_tokens": 9}]}, "unique name"),
+    (HI | {"tools": [LOOK], "tool_choice": {"type": "auto"}}, "Extra inputs"),
 ]
 
 
@@ -61,6 +83,37 @@ REQUESTS: list[tuple[dict[str, Any], str]] = [
 def test_it_refuses_what_the_real_api_refuses(body: dict[str, Any], fault: str) -> None:
     assert fault in fault_of(body)
     assert bool(fault) == bool(fault_of(body))
+
+
+def test_within_a_turn_a_call_comes_back_with_the_thought_before_it() -> None:
+    with_thought = {"role": "assistant", "content": [THOUGHT, *CALLED["content"]]}
+    thoughts = {("m", "1"): "hm"}
+
+    def fault(*messages: Any) -> str:
+        return thought_fault(HI | {"messages": messages}, thoughts)
+
+    assert not fault(*HI["messages"], with_thought, FOUND)
+    assert "cannot be modified" in fault(*HI["messages"], CALLED, FOUND)
+    assert not fault(*HI["messages"], CALLED, FOUND, SO_FAR, *HI["messages"])
+    assert not thought_fault(HI | {"model": "other", "messages": [*HI["messages"], CALLED, FOUND]}, thoughts)
+
+
+async def test_a_model_may_decide_by_what_it_sees() -> None:
+    def model(body: dict[str, Any]) -> Answer:
+        asked = body["messages"][-1]["content"]
+        return Answer(uses=(Use("look", {"at": asked}),)) if asked == "Hi" else Answer("No.")
+
+    async with ModelServer() as server, httpx2.AsyncClient() as client:
+        server.always(model)
+
+        calls = await client.post(f"{server.url}/v1/messages", json=HI)
+        says = await client.post(
+            f"{server.url}/v1/messages", json=HI | {"messages": [{"role": "user", "content": "Ho"}]}
+        )
+
+    assert '"stop_reason": "tool_use"' in calls.text
+    assert '"partial_json": "{\\"at\\": "' in calls.text
+    assert "No." in says.text
 
 
 def test_the_echo_is_what_the_person_wrote_without_the_memory_block() -> None:

@@ -1,4 +1,4 @@
-from llm.patience import DRAIN_S, STALL_S, patience_for
+from llm.patience import DRAIN_S, SEARCH_S, STALL_S, patience_for
 
 
 def test_the_last_candidate_may_be_silent_until_the_deadline() -> None:
@@ -27,6 +27,14 @@ def test_a_candidate_that_writes_may_go_on_to_the_deadline_but_not_stall() -> No
 
     assert patience.until(70, speaking=True, ended=False) == 70 + STALL_S
     assert patience.until(119, speaking=True, ended=False) == 120
+
+
+def test_a_search_of_the_service_may_take_longer_than_a_pause_in_a_text() -> None:
+    patience = patience_for(now=0, deadline_at=120, followers=1)
+
+    assert patience.until(70, speaking=True, ended=False, searching=True) == 70 + SEARCH_S
+    assert patience.until(70, speaking=False, ended=False, searching=True) == 70 + SEARCH_S
+    assert patience.until(119, speaking=True, ended=False, searching=True) == 120
 
 
 def test_after_the_last_event_the_connection_gets_a_moment_to_end() -> None:

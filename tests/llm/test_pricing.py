@@ -5,10 +5,13 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
+from genai_prices.data_snapshot import get_snapshot
 
 from infra.settings import PriceSettings
 from llm import pricing
@@ -16,6 +19,7 @@ from llm.list_prices import read_rates
 from llm.prepare_prices import prepare_prices
 from llm.pricing import (
     ANY_NUMBER,
+    SEARCH_MICROUSD,
     affordable_tokens,
     cost_microusd,
     is_listed,
@@ -71,6 +75,11 @@ def test_a_long_prompt_of_haiku_makes_the_whole_request_dearer(usage: Usage, mic
 )
 def test_openrouter_has_dotted_ids_at_the_same_prices(model: str, microusd: int) -> None:
     assert cost_microusd("openrouter", model, USED, {}) == microusd
+
+
+def test_web_searches_cost_a_cent_each_beside_their_tokens() -> None:
+    assert cost_microusd("anthropic", SONNET, replace(USED, web_searches=3), {}) == 14_000 + 30_000
+    assert SEARCH_MICROUSD == price_of_searches(SONNET) == price_of_searches(HAIKU)
 
 
 def test_free_models_of_openrouter_cost_nothing() -> None:
@@ -145,10 +154,24 @@ def test_fractions_of_a_micro_dollar_are_rounded_up() -> None:
     assert cost_microusd("anthropic", HAIKU, Usage(1, 0, 0, 0), {}) == 1
 
 
+def price_of_searches(model: str) -> int:
+    """Micro-dollars of one, by the list."""
+    _, found = get_snapshot().find_provider_model(model, None, "anthropic", None)
+    per_thousand = found.get_prices(datetime.now(UTC)).web_searches_kcount
+    assert isinstance(per_thousand, Decimal)
+    return int(per_thousand * 1_000)
+
+
 # ── before a call ────────────────────────────────────────────────────────────────────────────────────────────────
 def test_the_worst_case_is_all_written_to_the_cache_at_the_dearest_tier() -> None:
     assert worst_case_microusd("anthropic", SONNET, 1_000, 100, {}) == 2_500 + 1_000
     assert worst_case_microusd("anthropic", HAIKU, 1_000, 100, {}) == 625 + 250
+
+
+def test_searches_that_may_be_made_are_reserved_for() -> None:
+    assert worst_case_microusd("anthropic", SONNET, 1_000, 100, {}, 3) == 2_500 + 1_000 + 30_000
+    assert affordable_tokens("anthropic", SONNET, 1_000, 2_500 + 30_000 + 1_000, {}, 3) == 100
+    assert affordable_tokens("anthropic", SONNET, 1_000, 30_000, {}, 3) == 0
 
 
 @pytest.mark.parametrize("left", [0, 2_499, 2_500, 2_509, 2_510, 3_499, 3_500, 1_000_000])

@@ -111,9 +111,9 @@ def test_people_see_each_exchange_with_how_long_it_stays(filled: Koi) -> None:
 
 
 def test_forgotten_is_gone(filled: Koi) -> None:  # C33
-    assert filled("forget", "CHEMITEK-Paket").stdout == "Forgot 1 exchange.\n"
-    assert filled("forget", "last").stdout == "Forgot 1 exchange.\n"
-    assert filled("forget", "all").stdout == "Forgot 0 exchanges.\n"
+    assert filled("forget", "CHEMITEK-Paket").stdout == "Forgot 1 entry.\n"
+    assert filled("forget", "last").stdout == "Forgot 1 entry.\n"
+    assert filled("forget", "all").stdout == "Forgot 0 entries.\n"
     assert listed(filled, "show", "--json") == []
     assert len(listed(filled, "show", "--json", "--user", "43")) == 1
     assert filled("forget", " ").exit_code == 2

@@ -170,6 +170,18 @@ async def test_a_summary_that_no_turn_took_goes_when_it_is_due(redis: RedisPort)
     assert await redis.zrangebyscore(keys.expiry(), "-inf", "+inf") == [other.encode()]
 
 
+@pytest.mark.parametrize("key", [keys.pending(LANE), keys.parked(LANE)], ids=["pending", "parked"])
+async def test_what_waits_in_a_chat_goes_when_it_is_due(redis: RedisPort, key: str) -> None:
+    await redis.set(key, "the parcel")
+    await redis.zadd(keys.expiry(), {key: NOW_MS + 5})
+
+    assert await expire(redis, NOW_MS + 4) == 0
+    assert await redis.exists(key) == 1
+    assert await expire(redis, NOW_MS + 5) == 1
+
+    assert await everything(redis) == ""
+
+
 async def test_records_of_turns_leave_one_by_one(redis: RedisPort) -> None:
     turns = keys.turns(OWNER)
     stamps = (NOW_MS, NOW_MS + HOUR_MS)

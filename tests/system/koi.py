@@ -14,10 +14,12 @@ from bench.stack import Process, Stack
 from infra import keys
 from infra.redis_port import RedisPort
 from schemas.call import CallRecord
+from schemas.things import Thing
 from schemas.turn import TurnRecord
 from schemas.wire import load
 from tests.fakes.model_server import Asked, ModelServer
 from tests.fakes.telegram import FakeTelegram
+from tools.store import load_things
 
 PATIENCE_S = 90.0
 """For what other processes bring about; a bot alone needs five seconds of CPU to start."""
@@ -109,6 +111,11 @@ async def calls_of(redis: RedisPort, user_id: int) -> list[CallRecord]:
     """All calls of models that were recorded for a person, oldest first."""
     records = [load(CallRecord, fields[b"record"]) for _, fields in await redis.xrange(keys.calls())]
     return [record for record in records if record.user_id == str(user_id)]
+
+
+async def things_of(redis: RedisPort, user_id: int) -> list[Thing]:
+    """What a person keeps in the store `home`, in the order of its ids' numbers."""
+    return list((await load_things(redis, f"home:u:{user_id}")).by_id.values())
 
 
 def logs(stack: Stack) -> str:

@@ -202,8 +202,8 @@ def test_explain_finds_the_turn_by_the_handle_that_why_shows(story: Story) -> No
     assert (record.user_id, record.bot, record.ending) == (str(ANNA), "haus", "complete")
     assert (record.model, record.asked) == ("light", "light")
     assert (record.tier, record.why) == ("light", "short_request")
-    assert [part.kind for part in record.parts] == ["system", "block", "message"]
-    assert question == "".join(part.text for part in record.parts)
+    assert [part.kind for part in record.parts] == ["system", "person", "block", "message"]
+    assert question == "".join(part.text for part in record.parts[2:])
     assert "unter der Quitte" in block.text
     assert len(block.entry_ids) == 1
     assert record.cost_microusd == 1795
@@ -259,7 +259,7 @@ def test_whoever_taps_light_is_answered_by_the_light_model_whatever_they_ask(sto
 
 # ── forgetting ───────────────────────────────────────────────────────────────────────────────────────────────────
 def test_why_has_a_button_for_each_entry_that_was_used(story: Story) -> None:
-    used = story.record.parts[1].entry_ids[0]
+    used = next(part for part in story.record.parts if part.kind == "block").entry_ids[0]
 
     assert f"/forget #{handle_of(used)}" in story.heard["/why"].buttons.values()
     assert all(text.startswith("Vergessen: ") for text in story.heard["/why"].buttons)

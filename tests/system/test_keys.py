@@ -50,7 +50,8 @@ WORDS = (
 """What people and models say, and how the stranger is called; ASCII."""
 COMMANDS = ("/start", "/help", "/whoami", "/why", "/memory", "/new", "/forget")
 TEXT_MAY_STAND = (
-    "koi:lane:*:bodies", "koi:lane:out:*:kept", "koi:ring:*", "koi:session:*", "koi:turns:*", "koi:fold:*", "koi:dead:*",
+    "koi:lane:*:bodies", "koi:lane:*:kept", "koi:ring:*", "koi:session:*", "koi:turns:*", "koi:fold:*", "koi:dead:*",
+    "koi:things:*", "koi:facts:*", "koi:pending:*", "koi:parked:*",
 )  # fmt: skip
 EVENTS = ("update_ignored", "turn_answered", "turn_failed", "reply_sent")
 """Some of what must be in a log that leaves nothing out."""

@@ -6,22 +6,27 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import orjson
+
 from infra import keys
 from infra.effect import Push
 from infra.people import PeopleCache
 from infra.redis_port import RedisPort
 from infra.settings import Settings
+from infra.settings_sections import ToolSettings
 from lanes.claim import Claim, claim_due
 from lanes.commit import Committed, commit, release
 from lanes.ingest import ingest
 from lanes.outcome import Commit, Done, HandBack, Outcome
 from llm.call import BeforeCall, OnCall
-from llm.request import CallEnded, Completion, ModelRequest, Usage
+from llm.errors import NotAllowed
+from llm.request import CallEnded, CallPlanned, Completion, Denied, ModelRequest, Tool, ToolUse, Usage
 from llm.routing import Models
 from memory.limits import MemoryLimits, SessionLimits
 from schemas.inbound import InboundMessage
 from schemas.reply import Reply
 from schemas.wire import dump, load
+from tools.catalog import catalog
 from workers.purse import Purse
 from workers.records import Recorder
 from workers.services import Brain, Services
@@ -32,6 +37,7 @@ APRIL_5_14_23 = 1_775_391_780_000
 """Sunday 5 April 2026, 14:23 in Berlin."""
 MINUTE_MS, HOUR_MS = 60_000, 3_600_000
 USED = Usage(40, 30, 20, 10)
+CALLS = itertools.count(1)
 
 
 def call(
@@ -42,6 +48,12 @@ def call(
 
 def completion(text: str, **changes: Any) -> Completion:
     return replace(Completion(text, "sonnet", "sonnet", "complete", USED, (call(),)), **changes)
+
+
+def calls(*uses: tuple[str, dict[str, Any]], text: str = "", **changes: Any) -> Completion:
+    """The model calls tools; ids are unique in the process."""
+    made = tuple(ToolUse(f"toolu_{next(CALLS)}", name, orjson.dumps(given).decode()) for name, given in uses)
+    return completion(text, ending="tools", uses=made, **changes)
 
 
 @dataclass
@@ -60,8 +72,15 @@ class ScriptedChain:
         deadline_at: float,
         on_call: OnCall,
         before_call: BeforeCall | None = None,
+        first: str = "",
     ) -> Completion:
         assert deadline_at > 0
+        most = request.max_tokens
+        if before_call:
+            permit = await before_call(CallPlanned("c", "fake", "sonnet", request))
+            if isinstance(permit, Denied):
+                raise NotAllowed(permit.reason)
+            most = permit.max_tokens
         self.requests.append(request)
         if self.before:
             await self.before()
@@ -70,7 +89,10 @@ class ScriptedChain:
             raise said
         result = completion(said) if isinstance(said, str) else said
         for number, one in enumerate(result.calls):
-            await on_call(replace(one, id=f"{len(self.requests)}.{number}"))
+            said_tokens = one.usage.output_tokens
+            usage = replace(one.usage, output_tokens=said_tokens and min(said_tokens, most))
+            used = one if usage.output_tokens == one.usage.output_tokens else replace(one, usage=usage)
+            await on_call(replace(used, id=f"{len(self.requests)}.{number}"))
         return result
 
 
@@ -158,6 +180,16 @@ class House:
 
     def later(self, *, minutes: float = 0, hours: float = 0) -> None:
         self.now_ms += int(minutes * MINUTE_MS + hours * HOUR_MS)
+
+
+def with_tools(house: House, **settings: Any) -> House:
+    """koi's own tools are offered. settings: of [tools]."""
+    tools = ToolSettings(**settings)
+    own = catalog(tools)
+    house.services = replace(
+        house.services, tools=tools, catalog=own, own_tools=tuple(Tool(*one) for one in own.definitions)
+    )
+    return house
 
 
 def push_of(message: InboundMessage, body: bytes | None = None) -> Push:

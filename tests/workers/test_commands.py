@@ -19,7 +19,7 @@ else I can do."""
 
 @pytest.mark.parametrize(("language", "line"), [("de", HELLO_DE), ("en", HELLO_EN), ("fr", HELLO_EN)])
 async def test_start_greets(house: House, language: str, line: str) -> None:
-    assert await house.say("/start", language=language) == line
+    assert (await house.say("/start", language=language)).startswith(line)
     assert house.chain.requests == []
 
 

@@ -145,7 +145,7 @@ async def test_a_running_session_is_told_once_what_other_lanes_added(house: Hous
     assert "Guten Morgen" not in house.asked
     await house.say("Sicher?")
 
-    assert house.asked == "Sicher?"
+    assert house.asked == "Sicher?\n\n[14:24]"
     request = house.chain.requests[-1]
     told = [message.text for message in request.messages if "Das Paket ist grün" in message.text]
     assert len(told) == 1

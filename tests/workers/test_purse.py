@@ -129,6 +129,12 @@ async def test_the_most_a_call_can_cost_is_reserved_and_the_difference_given_bac
     assert await house.redis.exists(keys.reserved("c1")) == 0
 
 
+async def test_what_the_service_may_search_and_read_in_the_web_is_reserved_too(house: House) -> None:
+    await house.ask(call=replace(planned(), searches=3, web_tokens=48_000))
+
+    assert await house.spent() == RESERVED + 3 * 10_000 + 2 * 48_000
+
+
 async def test_a_call_that_never_ended_stays_counted_as_reserved(house: House) -> None:
     await house.ask(call=planned("killed"))
     await house.ask(call=planned("c2"))

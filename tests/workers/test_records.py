@@ -1,6 +1,7 @@
 """Every model call is written down once, when it ended, and counted for its person."""
 
 import asyncio
+from dataclasses import replace
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -149,6 +150,14 @@ async def test_what_could_not_be_written_waits_and_is_written_in_order(recorder:
 
     assert waited == [1.0]
     assert [record.id for record in await records(recorder)] == ["c1", "c2"]
+
+
+async def test_searches_of_the_service_are_recorded_and_paid_for(recorder: Recorder) -> None:
+    end(recorder, call(usage=replace(USED, web_searches=2)))
+    await recorder.flush()
+
+    (record,) = await records(recorder)
+    assert (record.web_searches, record.cost_microusd) == (2, COST + 2 * 10_000)
 
 
 async def test_a_call_without_usage_is_recorded_as_unknown(recorder: Recorder) -> None:

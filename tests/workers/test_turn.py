@@ -337,7 +337,7 @@ async def test_a_lane_with_nothing_readable_can_be_given_up(house: House) -> Non
 
 async def test_a_message_of_a_newer_release_is_handed_back(house: House) -> None:
     message = house.message("Hallo")
-    await house.push(message, dump(message).replace(b'"v":1', b'"v":2'))
+    await house.push(message, dump(message).replace(b'"v":1', b'"v":99'))
 
     assert await house.turn() == HandBack(NEWER_PAUSE_MS)
     assert (await house.take()).failures == 0

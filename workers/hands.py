@@ -1,0 +1,211 @@
+"""What a turn does for the model: runs the calls of a round, each once, however often the turn is tried."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, assert_never, cast
+
+import orjson
+import structlog
+
+from lanes.claim import Claim
+from lanes.keep import keep
+from lanes.step import Changed, Forgotten, Known, Step, Stepped, step
+from schemas.memory import ToolCall
+from schemas.tools import KeptResult, KeptRound
+from schemas.wire import dump, load
+from tools.catalog import Catalog, read
+from tools.mcp import Hub, Offered
+from tools.store import change_effects, expects, load_things
+from tools.tool import Here, Ran, Refused, Things, Tool
+from workers.rounds import RoundDone, Rounds, for_model, stopped_calls
+from workers.services import Services
+
+KEPT_MS = 24 * 3_600_000
+"""How long rounds and results wait for the retry of their turn; its commit removes them."""
+COMMAND = "command"
+"""Under which the answer of a command that changes things is kept."""
+TRIES = 20
+"""So often somebody else may change the same things in between."""
+OUTSIDE_S = 60.0
+"""The most that one call of an outside tool may take, whatever its settings say."""
+FORGOTTEN = "Not done: meanwhile the person had everything forgotten."
+WAITS = "Not done yet: the person is shown this and asked to confirm. Do not call it again."
+REPEATED = (
+    "Not done again: you made this very call before, and nothing is different now. Answer with what you know."
+)
+BUSY = "Not done: others change the same things all the time. Try again later."
+UNKNOWN_TOOL = "There is no tool of that name now."
+MAYBE = "It is not known whether this was done: the connection was lost while it ran. Do not repeat it without asking the person."
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """For one turn."""
+
+    s: Services
+    claim: Claim
+    here: Here
+    catalog: Catalog | None
+    """None: koi's own tools are switched off."""
+    outside: dict[str, Offered]
+    """Tools of MCP servers, by name."""
+    hub: Hub | None
+    bot: str
+    user_id: str
+    confirm: bool = False
+
+    def kept_round(self, nth: int) -> KeptRound | None:
+        """What an earlier attempt of the turn was answered. Raises: NewerVersion."""
+        value = self.claim.kept.get(f"round:{nth}")
+        return None if value is None else load(KeptRound, value)
+
+    async def keep_round(self, nth: int, kept: KeptRound) -> None:
+        """The model's answer, before its tools run. Raises: LeaseLost."""
+        await keep(self.s.redis, self.claim, {f"round:{nth}": dump(kept)}, KEPT_MS)
+
+    async def run(self, nth: int, kept: KeptRound, before: Rounds, left_s: float) -> RoundDone:
+        """The calls of the nth round (counted from 1): koi's own in their order, those of others together with them.
+
+        left_s: until the turn's deadline. Raises: LeaseLost, RedisError, NewerVersion.
+        """
+        known = {call.id: result for call in kept.calls if (result := self._known(nth, call))}
+        stopped = stopped_calls(before, kept.calls)
+        fresh = [call for call in kept.calls if call.id not in known]
+        outside = [call for call in fresh if call.name in self.outside and call.id not in stopped]
+        unsure, forgotten = await self._begin(nth, outside)
+        known |= {call.id: KeptResult(text=FORGOTTEN, outcome="refused") for call in outside if forgotten}
+        outside = [] if forgotten else outside
+        async with asyncio.TaskGroup() as group:
+            others = {
+                call.id: group.create_task(self._outside(nth, call, left_s, unsure=call.id in unsure))
+                for call in outside
+            }
+            for call in fresh:
+                if call.id not in others and call.id not in known:
+                    known[call.id] = await self._own(nth, call, stopped=call.id in stopped)
+        known |= {call_id: task.result() for call_id, task in others.items()}
+        results = tuple(known[call.id] for call in kept.calls)
+        log.info("tools_called", round=nth, tools=[call.name for call in kept.calls],
+                 outcomes=[one.outcome for one in results])  # fmt: skip
+        return RoundDone(kept, results)
+
+    async def edit(self, decide: Callable[[Things], tuple[Ran, bytes]]) -> bytes:
+        """One change of the person's own, by a command; gives what `decide` said of it, or had said the first time.
+
+        Raises: LeaseLost, RedisError, NewerVersion.
+        """
+        for _ in range(TRIES):
+            things = await load_things(self.s.redis, self.here.owner)
+            ran, said = decide(things)
+            done = await self._step(COMMAND, said, things, ran)
+            match done:
+                case Stepped() | Forgotten():
+                    return said
+                case Known(value=value):
+                    return value
+                case Changed():
+                    continue
+        raise TimeoutError("others change the same things all the time")
+
+    async def _own(self, nth: int, call: ToolCall, *, stopped: bool) -> KeptResult:
+        """A tool of koi's, or none that is known."""
+        tool = self.catalog.by_name.get(call.name) if self.catalog else None
+        if stopped:
+            return KeptResult(text=REPEATED, outcome="stopped")
+        if tool is None:
+            return KeptResult(text=UNKNOWN_TOOL, outcome="refused")
+        for _ in range(TRIES):
+            things = await load_things(self.s.redis, self.here.owner)
+            result, ran = self._decide(call, tool, things)
+            done = await self._step(_name(nth, call), dump(result), things, ran)
+            match done:
+                case Stepped():
+                    return result
+                case Known(value=value):
+                    return load(KeptResult, value)
+                case Forgotten():
+                    return KeptResult(text=FORGOTTEN, outcome="refused")
+                case Changed():
+                    continue
+                case _:
+                    assert_never(done)
+        return KeptResult(text=BUSY, outcome="failed")
+
+    def _decide(self, call: ToolCall, tool: Tool[Any], things: Things) -> tuple[KeptResult, Ran]:
+        """What the call comes to, and what it changes."""
+        nothing = Ran("")
+        try:
+            arguments = read(tool, call.arguments)
+            if self.confirm and tool.changes and tool.preview is not None:
+                preview = tool.preview(arguments, self.here, things)
+                return KeptResult(text=WAITS, outcome="waits", preview=preview), nothing
+            ran = tool.run(arguments, self.here, things)
+        except Refused as error:
+            return KeptResult(text=str(error), outcome="refused"), nothing
+        return (
+            KeptResult(
+                text=for_model(ran.text), outcome="done", question=ran.question, options=ran.options,
+                ends=ran.then == "end",
+            ),
+            ran,
+        )  # fmt: skip
+
+    async def _step(self, name: str, value: bytes, things: Things, ran: Ran) -> Step:
+        owner = self.here.owner
+        changes = change_effects(owner, things, ran)
+        return await step(
+            self.s.redis, self.claim, name, value, ttl_ms=KEPT_MS,
+            expects=expects(owner, things) if changes else (), effects=changes,
+        )  # fmt: skip
+
+    def _known(self, nth: int, call: ToolCall) -> KeptResult | None:
+        """What an earlier attempt of the turn has kept."""
+        value = self.claim.kept.get(_name(nth, call))
+        return None if value is None else load(KeptResult, value)
+
+    async def _begin(self, nth: int, calls: Sequence[ToolCall]) -> tuple[frozenset[str], bool]:
+        """Note that these begin now. Gives those that had begun before, and of which nobody knows how they ended; and whether
+        the owner forgot meanwhile: then nothing can be noted, so nothing may run.
+        """
+        begun = {call.id for call in calls if _begun(nth, call) in self.claim.kept}
+        fresh = {_begun(nth, call): b"1" for call in calls if call.id not in begun}
+        noted = not fresh or await keep(self.s.redis, self.claim, fresh, KEPT_MS)
+        unsure = (call.id for call in calls if call.id in begun and not self.outside[call.name].reads_only)
+        return frozenset(unsure), not noted
+
+    async def _outside(self, nth: int, call: ToolCall, left_s: float, *, unsure: bool) -> KeptResult:
+        """A tool of an MCP server."""
+        arguments = _object(call.arguments)
+        if unsure:
+            return KeptResult(text=MAYBE, outcome="unknown")
+        if arguments is None or self.hub is None:
+            return KeptResult(text="The arguments must be a JSON object.", outcome="refused")
+        called = await self.hub.call(
+            call.name,
+            arguments,
+            timeout_s=max(0.1, min(OUTSIDE_S, left_s)),
+            bot=self.bot,
+            user_id=self.user_id,
+        )
+        result = KeptResult(text=for_model(called.text), outcome=called.outcome)
+        await keep(self.s.redis, self.claim, {_name(nth, call): dump(result)}, KEPT_MS)
+        return result
+
+
+def _name(nth: int, call: ToolCall) -> str:
+    return f"result:{nth}:{call.id}"
+
+
+def _begun(nth: int, call: ToolCall) -> str:
+    return f"begun:{nth}:{call.id}"
+
+
+def _object(arguments: str) -> dict[str, object] | None:
+    try:
+        value: object = orjson.loads(arguments)
+    except orjson.JSONDecodeError:
+        return None
+    return cast("dict[str, object]", value) if isinstance(value, dict) else None

@@ -1,0 +1,18 @@
+"""What koi itself answers to a command."""
+
+from dataclasses import dataclass
+
+from infra.effect import Effect
+from schemas.reply import Button
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """koi's answer."""
+
+    text: str
+    buttons: tuple[tuple[Button, ...], ...] = ()
+    effects: tuple[Effect, ...] = ()
+    """What else the command changes."""
+    texts: tuple[Effect, ...] = ()
+    """Changes that store what people said: Commit.texts."""
