@@ -78,3 +78,8 @@ def person_owner(store: str, user_id: str) -> str:
 def group_owner(store: str, chat_id: str, topic_id: int) -> str:
     """The memory owner of one group topic."""
     return f"{store}:g:{chat_id}:{topic_id}"
+
+
+def person_of(owner: str) -> str:
+    """The person whose memory it is, as InboundMessage.user_id; "" for a group topic's."""
+    return owner.partition(":u:")[2]

@@ -38,6 +38,8 @@ class KeptResult(WireModel):
     text: str
     """As the model is given it."""
     outcome: CallOutcome
+    changed: bool = False
+    """It has changed something, or may have."""
     preview: str = ""
     """waits: what would be done, as the person reads it."""
     question: str = ""

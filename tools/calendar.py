@@ -38,6 +38,8 @@ PLACE_CHARS = 200
 ROWS_MOST = 50
 """Of an agenda."""
 WEEK, YEAR = timedelta(days=7), timedelta(days=366)
+OLDEST_COUNT = 10 * YEAR
+"""A rule with COUNT is counted from its start each time it is looked at; others are looked up where they are needed."""
 
 type Place = Annotated[OneLine, Field(max_length=PLACE_CHARS)]
 
@@ -80,6 +82,8 @@ def _timed(event: Event, here: Here, fold: Fold | None) -> Event:
     rrule = canonical(event.rrule) if event.rrule else ""
     start = read_when(event.start, zone) if rrule else exact(event.start, event.zone, here, fold)
     length = _length(start, event.end, zone)
+    if "COUNT=" in rrule and start.local < local_at(here.now_ms, zone) - OLDEST_COUNT:
+        raise Refused("With COUNT start must lie within the last ten years; leave COUNT out, or use UNTIL.")
     if rrule:
         start = When(first_of(start.local, rrule, zone), zone, start.whole_day)
     _refuse_past(start, length or timedelta(), rrule, here)

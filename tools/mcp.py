@@ -39,6 +39,11 @@ class Hub:
             one.name: Server(one, given(one, environ), sleep=sleep, monotonic=monotonic) for one in servers
         }
 
+    @property
+    def has_people(self) -> bool:
+        """A server is not for everybody."""
+        return any(server.settings.people for server in self._servers.values())
+
     async def serve(self) -> None:
         """For ever. When cancelled, connections are closed and commands ended."""
         async with asyncio.TaskGroup() as group:

@@ -108,7 +108,10 @@ def occurrences(
 def _until(rule: Rule, zone: ZoneInfo) -> datetime | None:
     if rule.until is None or not rule.until_utc:
         return rule.until
-    return rule.until.replace(tzinfo=UTC).astimezone(zone).replace(tzinfo=None, fold=0)
+    try:
+        return rule.until.replace(tzinfo=UTC).astimezone(zone).replace(tzinfo=None, fold=0)
+    except OverflowError:  # "for ever": at the edge of what a calendar can say, no zone matters
+        return rule.until
 
 
 # ── periods: a week, month or year each ──────────────────────────────────────────────────────────────────────────

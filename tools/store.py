@@ -37,7 +37,7 @@ def read_things(
     Raises: NewerVersion.
     """
     raw = pairs(things)
-    version = int(raw.pop(VERSION, b"0"))
+    version = _number(raw.pop(VERSION, b"0"))
     by_id = {id_: found for id_, value in raw.items() if (found := _thing(id_, value))}
     return Things(version, _in_order(by_id), read_facts(facts))
 
@@ -74,6 +74,14 @@ def pairs(found: Mapping[bytes, bytes] | Sequence[bytes]) -> dict[str, bytes]:
     """A hash, however the client gives it (RESP 2 gives a list)."""
     flat = found.items() if isinstance(found, Mapping) else zip(found[::2], found[1::2], strict=True)
     return {name.decode(): value for name, value in flat}
+
+
+def _number(written: bytes) -> int:
+    """0 for what is none: then nothing of this owner can be changed until somebody mends it, and all can be read."""
+    if written.isdigit():
+        return int(written)
+    log.warning("things_version_unreadable")
+    return 0
 
 
 def _in_order(by_id: Mapping[str, Thing]) -> Mapping[str, Thing]:

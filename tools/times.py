@@ -61,7 +61,7 @@ def zone_named(name: str, here: Here) -> ZoneInfo:
     """ "" is the person's. Raises: Refused, with names that are near."""
     if not name or name == here.zone.key:
         return here.zone
-    if name not in _zone_names():
+    if name not in zone_names():
         near = _near(name)
         hint = f"; near: {', '.join(near)}" if near else ""
         raise Refused(f"{name[:40]!r} is no IANA time zone{hint}.")
@@ -143,7 +143,7 @@ def _offset(local: datetime, zone: ZoneInfo, fold: int) -> timedelta:
 
 
 @lru_cache(maxsize=1)
-def _zone_names() -> frozenset[str]:
+def zone_names() -> frozenset[str]:
     """Of the tzdata package: to look for those of the machine takes zoneinfo half a second."""
     return frozenset(files("tzdata").joinpath("zones").read_text("utf-8").split())
 
@@ -151,9 +151,9 @@ def _zone_names() -> frozenset[str]:
 def _near(name: str) -> list[str]:
     """Zones whose name is like this one, or whose city is."""
     cities: dict[str, list[str]] = {}
-    for zone in sorted(_zone_names()):
+    for zone in sorted(zone_names()):
         cities.setdefault(zone.rpartition("/")[2].casefold(), []).append(zone)
-    names = {zone.casefold(): zone for zone in _zone_names()}
+    names = {zone.casefold(): zone for zone in zone_names()}
     asked = name.strip().replace(" ", "_").casefold()
     by_city = get_close_matches(asked.rpartition("/")[2], cities, n=_NEAR, cutoff=0.75)
     by_name = get_close_matches(asked, names, n=_NEAR, cutoff=0.75)

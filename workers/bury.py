@@ -10,7 +10,7 @@ from lanes.outcome import Commit
 from memory.session import end_effects
 from memory.summary import cut
 from schemas.tools import KeptResult
-from schemas.wire import load
+from schemas.wire import NewerVersion, NotReadable, load
 from workers.messages import starts_anew
 from workers.outgoing import Place, plain_reply
 from workers.texts import say
@@ -20,25 +20,25 @@ QUOTE_CHARS = 80
 UNREADABLE = "not a message that this release can read"
 
 
-def given_up(claim: Claim, reason: str, *, now_ms: int, language: str) -> Commit:
+def given_up(
+    claim: Claim, items: Sequence[Item], reason: str, *, now_ms: int, language: str, has_acted: bool = False
+) -> Commit:
     """End a turn for good: its items become dead letters, the person is told.
 
-    language: for when no message can be read. The owner is told by workers.alerts, which sees the dead letters.
+    items: those of the claim that were tried. has_acted: the last attempt has changed something. language: for when no message can be read. The owner is told by workers.alerts, which sees the dead letters.
     """
-    messages = Waiting.of(claim.items).messages
+    messages = Waiting.of(items).messages
     if not messages:
-        return _buried(
-            claim, claim.items, reason, _unreadable_line(language), now_ms=now_ms, language=language
-        )
+        return _buried(claim, items, reason, _unreadable_line(language), now_ms=now_ms, language=language)
     language = messages[0].language
     quote = cut("\n\n".join(message.text for message in messages), QUOTE_CHARS)
     kept = say(language, "It is kept, and the owner of this bot can have it tried again.")
     sorry = say(language, "I could not answer your message.")
     if quote:
         sorry = say(language, "I could not answer your message “{quote}”.", quote=quote)
-    if _has_done_something(claim):
+    if has_acted or _has_changed_something(claim):
         sorry += " " + say(language, "What I had already done for it stands: look at /tasks and /agenda.")
-    buried = _buried(claim, claim.items, reason, f"{sorry} {kept}", now_ms=now_ms, language=language)
+    buried = _buried(claim, items, reason, f"{sorry} {kept}", now_ms=now_ms, language=language)
     if starts_anew(messages[0]):  # that the model failed does not keep the old conversation alive
         return replace(buried, effects=end_effects(claim.lane))
     return buried
@@ -68,10 +68,16 @@ def _buried(
     )
 
 
-def _has_done_something(claim: Claim) -> bool:
-    """A tool call of an earlier attempt was carried out."""
-    results = [value for name, value in claim.kept.items() if name.startswith("result:")]
-    return any(load(KeptResult, value).outcome == "done" for value in results)
+def _has_changed_something(claim: Claim) -> bool:
+    """A tool call of an earlier attempt has; one that cannot be read may have."""
+    return any(_changed(value) for name, value in claim.kept.items() if name.startswith("result:"))
+
+
+def _changed(value: bytes) -> bool:
+    try:
+        return load(KeptResult, value).changed
+    except (NotReadable, NewerVersion):
+        return True
 
 
 def _unreadable_line(language: str) -> str:

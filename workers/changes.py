@@ -78,7 +78,7 @@ async def _answered(hands: Hands, decide: Callable[[Things], Listed], redis: Red
 
 async def _confirmed(hands: Hands, preview: Pending | None) -> Changed:
     """What waited is done."""
-    if preview is None:
+    if preview is None or preview.owner != hands.here.owner:
         return Changed(Said(over_line(hands.here.language)))
     catalog = hands.catalog or Catalog((), {}, ())
 

@@ -220,7 +220,7 @@ def _model(asked: Asked) -> Said:
 
 
 def _usage(asked: Asked) -> str:
-    return usage_text(asked.usage, asked.allowance, asked.money, asked.reader)
+    return usage_text(asked.usage, asked.allowance, asked.money, asked.reader, asked.house)
 
 
 def _change(asked: Asked) -> Said:

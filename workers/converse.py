@@ -63,6 +63,8 @@ class Answered:
     rounds: Rounds = field(default_factory=Rounds)
     stop: Stop | None = None
     """Why koi ended it, if the model would have gone on."""
+    used_up: UsedUp | None = None
+    """stop "plan": what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ async def converse(
         said = await loop.run(plan)
     match said:
         case Completion():
-            return Answered(plan, said, loop.calls, loop.rounds, loop.stop)
+            return Answered(plan, said, loop.calls, loop.rounds, loop.stop, loop.used_up)
         case TooLong(reason=reason):
             return Failed(reason, final=True)
         case NotAsked() | Failed():
@@ -120,6 +122,7 @@ class _Loop:
     hands: Hands | None
     rounds: Rounds = field(default_factory=Rounds)
     stop: Stop | None = None
+    used_up: UsedUp | None = None
 
     @property
     def calls(self) -> tuple[CallRecord, ...]:
@@ -136,8 +139,9 @@ class _Loop:
             kept = self.hands.kept_round(nth) if self.hands else None
             if kept is None:
                 said = await self.asking.ask(plan, self.rounds)
-                if isinstance(said, NotAsked) and self.asking.cap.denied:
-                    self.stop = "cost"
+                if isinstance(said, NotAsked) and (self.asking.cap.denied or self.rounds.done):
+                    self.stop = "cost" if self.asking.cap.denied else "plan"
+                    self.used_up = said.used_up
                     return self._end()
                 if not isinstance(said, Completion) or said.ending != "tools" or self.hands is None:
                     return said
@@ -151,7 +155,7 @@ class _Loop:
         assert hands is not None  # noqa: S101 — else there is no round
         done = await hands.run(nth, kept, self.rounds, self.asking.left_s())
         self.rounds = Rounds((*self.rounds.done, done))
-        self.asking.cap.spent_microusd = sum(call.cost_microusd or 0 for call in self.calls)
+        self.asking.cap.spent_microusd = sum(map(self.asking.cap.cost_of, self.calls))
         return bool(done.asks or done.waiting or (self.rounds.ends and kept.text.strip()))
 
     def _stop(self) -> Stop | None:
@@ -237,7 +241,7 @@ class _Asking:
             asked=self.chosen.model, why=self.chosen.choice.why,
         )  # fmt: skip
         self.records.append(record)
-        self.cap.spent_microusd += record.cost_microusd or 0
+        self.cap.spent_microusd += self.cap.cost_of(record)
 
     async def _tell(self, completion: Completion) -> None:
         """The owner hears of a fallback, and of its end."""

@@ -13,10 +13,13 @@ from lanes.outcome import Commit
 from llm.request import Completion
 from memory.entry import make_entry, session_name_of
 from memory.fold import fold_pushes, taken_effects
+from memory.neutralise import neutralise
 from memory.ratio import learn, pack, start
 from memory.ring import remember
 from memory.session import end_effects, extend, new_exchange, session_effects, suggests_fresh_start
+from memory.tables import as_table
 from memory.tokens import estimate_tokens
+from memory.trim import cut_middle
 from schemas.memory import AnswerRecord, Exchange, Session
 from schemas.reply import Button, Reply
 from schemas.tools import Pending
@@ -33,9 +36,11 @@ from workers.services import Services
 from workers.texts import say, say_n
 from workers.times import moment
 from workers.turn_record import all_input, asked_of, cost_of, turn_record
-from workers.usage import cost_text
+from workers.usage import cost_text, used_up_line
 from workers.words import cut_line, unreadable_line
 
+TOLD_TOKENS = 300
+"""Of what the model is told when something was confirmed."""
 RATIO_TTL_MS = 30 * 24 * 3_600_000
 """How long it is remembered how a model counts in a chat."""
 
@@ -59,12 +64,18 @@ def commit_of_line(
 
 
 def told_effects(turn: Turn, text: str, told: str, known: Known, s: Services) -> tuple[Effect, ...]:
-    """What was done at the tap of a button becomes part of the running conversation, so that the model knows of it."""
-    note = f"\n\n[{told}]"
+    """What was done at the tap of a button becomes part of the conversation and the ring, so that the model knows of it and
+    no open question is the last that is remembered.
+    """
+    note = f"\n\n[{neutralise(cut_middle(as_table(told), TOLD_TOKENS))}]"
     exchange = new_exchange(turn.id, turn.began_ms, say(turn.language, "Confirm"), text, note=note)
     seen = tuple(entry.id for entry in known.remembered.entries)
     session = extend(known.session, exchange, seen, s.clock(), s.session)
-    return session_effects(turn.first.lane, session, s.session)
+    tokens = (estimate_tokens(exchange.user), estimate_tokens(exchange.reply))
+    return (
+        *session_effects(turn.first.lane, session, s.session),
+        *_ring_effects(turn, exchange, tokens, known, s),
+    )
 
 
 def commit_of_answer(turn: Turn, answered: Answered, known: Known, chosen: Chosen, s: Services) -> Commit:
@@ -95,7 +106,12 @@ def commit_of_answer(turn: Turn, answered: Answered, known: Known, chosen: Chose
     elif known.pending:
         texts += drop_effects(lane)
     return Commit(
-        effects, texts, pushes=(push_reply(_reply(turn, answered, said, session, s)), *_folds(turn, session))
+        effects,
+        texts,
+        pushes=(
+            push_reply(_reply(turn, answered, said, session, s, zone=known.zone(s.zone))),
+            *_folds(turn, session),
+        ),
     )
 
 
@@ -168,13 +184,15 @@ def _folds(turn: Turn, session: Session) -> Sequence[Push]:
     )
 
 
-def _reply(turn: Turn, answered: Answered, said: AnswerSaid, session: Session, s: Services) -> Reply:
+def _reply(
+    turn: Turn, answered: Answered, said: AnswerSaid, session: Session, s: Services, *, zone: tzinfo
+) -> Reply:
     plan, completion, language = answered.plan, answered.completion, turn.language
     suggests = suggests_fresh_start(session, s.session.suggest_new_after) and not answered.rounds.ends
     notes = [
-        _late_line(turn, s.zone),
+        _late_line(turn, zone),
         _ending_line(completion, language),
-        _stop_line(answered, s, language),
+        _stop_line(answered, s, language, zone),
         unreadable_line(turn.words, language),
         cut_line(language) if plan.is_cut else "",
         _long_line(session, language) if suggests else "",
@@ -242,7 +260,7 @@ def _ending_line(completion: Completion, language: str) -> str:
             return ""
 
 
-def _stop_line(answered: Answered, s: Services, language: str) -> str:
+def _stop_line(answered: Answered, s: Services, language: str, zone: tzinfo) -> str:
     match answered.stop:
         case "rounds":
             return say_n(
@@ -259,6 +277,8 @@ def _stop_line(answered: Answered, s: Services, language: str) -> str:
                 "until then stands.",
                 most=most,
             )
+        case "plan":
+            return used_up_line(language, answered.used_up, zone) if answered.used_up else ""
         case "repeats":
             return say(
                 language, "I stopped here: I did the same thing again and again without getting any further."

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, assert_never, cast
 
 import orjson
@@ -12,7 +12,7 @@ from lanes.claim import Claim
 from lanes.keep import keep
 from lanes.step import Changed, Forgotten, Known, Step, Stepped, step
 from schemas.memory import ToolCall
-from schemas.tools import KeptResult, KeptRound
+from schemas.tools import CallOutcome, KeptResult, KeptRound
 from schemas.wire import dump, load
 from tools.catalog import Catalog, read
 from tools.mcp import Hub, Offered
@@ -21,22 +21,41 @@ from tools.tool import Here, Ran, Refused, Things, Tool
 from workers.rounds import RoundDone, Rounds, for_model, stopped_calls
 from workers.services import Services
 
-KEPT_MS = 24 * 3_600_000
-"""How long rounds and results wait for the retry of their turn; its commit removes them."""
+KEPT_MS = 7 * 24 * 3_600_000
+"""How long rounds and results wait for the retry of their turn, beside its message; its commit removes them."""
 COMMAND = "command"
 """Under which the answer of a command that changes things is kept."""
 TRIES = 20
 """So often somebody else may change the same things in between."""
 OUTSIDE_S = 60.0
 """The most that one call of an outside tool may take, whatever its settings say."""
-FORGOTTEN = "Not done: meanwhile the person had everything forgotten."
-WAITS = "Not done yet: the person is shown this and asked to confirm. Do not call it again."
-REPEATED = (
-    "Not done again: you made this very call before, and nothing is different now. Answer with what you know."
+MOST_CALLS = 32
+"""Of one answer."""
+
+
+def _not_done(text: str, outcome: CallOutcome = "refused") -> KeptResult:
+    return KeptResult(text=text, outcome=outcome)
+
+
+FORGOTTEN = _not_done("Not done: meanwhile the person had everything forgotten.")
+BUSY = _not_done("Not done: others change the same things all the time. Try again later.", "failed")
+CRASHED = _not_done(
+    "Not done: this tool has a fault with such a call. Tell the person that it did not work.", "failed"
 )
-BUSY = "Not done: others change the same things all the time. Try again later."
-UNKNOWN_TOOL = "There is no tool of that name now."
-MAYBE = "It is not known whether this was done: the connection was lost while it ran. Do not repeat it without asking the person."
+REPEATED = _not_done(
+    "Not done again: you made this very call before, and nothing is different now. Answer with what you know.",
+    "stopped",
+)
+TOO_MANY = _not_done(f"Not done: at most {MOST_CALLS} calls at once. Go on with the rest in the next step.")
+UNKNOWN_TOOL = _not_done("There is no tool of that name now.")
+NO_OBJECT = _not_done("The arguments must be a JSON object.")
+MAYBE = KeptResult(
+    text="It is not known whether this was done: the connection was lost while it ran. Do not repeat it without asking the "
+    "person.",
+    outcome="unknown",
+    changed=True,
+)
+WAITS = "Not done yet: the person is shown this and asked to confirm. Do not call it again."
 
 log = structlog.get_logger()
 
@@ -56,6 +75,12 @@ class Hands:
     bot: str
     user_id: str
     confirm: bool = False
+    done: list[str] = field(default_factory=list[str])
+    """Tools that have changed something in this attempt, or may have."""
+
+    @property
+    def acted(self) -> bool:
+        return bool(self.done)
 
     def kept_round(self, nth: int) -> KeptRound | None:
         """What an earlier attempt of the turn was answered. Raises: NewerVersion."""
@@ -69,27 +94,32 @@ class Hands:
     async def run(self, nth: int, kept: KeptRound, before: Rounds, left_s: float) -> RoundDone:
         """The calls of the nth round (counted from 1): koi's own in their order, those of others together with them.
 
-        left_s: until the turn's deadline. Raises: LeaseLost, RedisError, NewerVersion.
+        left_s: until the turn's deadline. Raises: LeaseLost, RedisError, NewerVersion: when all that ran has ended.
         """
         known = {call.id: result for call in kept.calls if (result := self._known(nth, call))}
+        known |= {call.id: TOO_MANY for call in kept.calls[MOST_CALLS:] if call.id not in known}
         stopped = stopped_calls(before, kept.calls)
+        known |= {call.id: REPEATED for call in kept.calls if call.id in stopped and call.id not in known}
         fresh = [call for call in kept.calls if call.id not in known]
-        outside = [call for call in fresh if call.name in self.outside and call.id not in stopped]
+        outside = [call for call in fresh if call.name in self.outside or self._has_begun(nth, call)]
         unsure, forgotten = await self._begin(nth, outside)
-        known |= {call.id: KeptResult(text=FORGOTTEN, outcome="refused") for call in outside if forgotten}
-        outside = [] if forgotten else outside
-        async with asyncio.TaskGroup() as group:
-            others = {
-                call.id: group.create_task(self._outside(nth, call, left_s, unsure=call.id in unsure))
-                for call in outside
-            }
-            for call in fresh:
-                if call.id not in others and call.id not in known:
-                    known[call.id] = await self._own(nth, call, stopped=call.id in stopped)
-        known |= {call_id: task.result() for call_id, task in others.items()}
+        known |= {call.id: MAYBE for call in outside if call.id in unsure}
+        known |= {call.id: FORGOTTEN for call in outside if forgotten}
+        run = [call for call in outside if call.id not in known]
+        own = [call for call in fresh if call not in outside]
+        found = await asyncio.gather(
+            self._own_in_order(nth, own),
+            *(self._outside(nth, call, left_s) for call in run),
+            return_exceptions=True,
+        )
+        for one in found:
+            if isinstance(one, BaseException):
+                raise one
+            known |= one
         results = tuple(known[call.id] for call in kept.calls)
-        log.info("tools_called", round=nth, tools=[call.name for call in kept.calls],
-                 outcomes=[one.outcome for one in results])  # fmt: skip
+        self.done.extend(call.name for call, one in zip(kept.calls, results, strict=True) if one.changed)
+        log.info("tools_called", round=nth, tools=[call.name for call in kept.calls[:MOST_CALLS]],
+                 outcomes=[one.outcome for one in results[:MOST_CALLS]])  # fmt: skip
         return RoundDone(kept, results)
 
     async def edit(self, decide: Callable[[Things], tuple[Ran, bytes]]) -> bytes:
@@ -110,13 +140,14 @@ class Hands:
                     continue
         raise TimeoutError("others change the same things all the time")
 
-    async def _own(self, nth: int, call: ToolCall, *, stopped: bool) -> KeptResult:
+    async def _own_in_order(self, nth: int, calls: Sequence[ToolCall]) -> dict[str, KeptResult]:
+        return {call.id: await self._own(nth, call) for call in calls}
+
+    async def _own(self, nth: int, call: ToolCall) -> KeptResult:
         """A tool of koi's, or none that is known."""
         tool = self.catalog.by_name.get(call.name) if self.catalog else None
-        if stopped:
-            return KeptResult(text=REPEATED, outcome="stopped")
         if tool is None:
-            return KeptResult(text=UNKNOWN_TOOL, outcome="refused")
+            return UNKNOWN_TOOL
         for _ in range(TRIES):
             things = await load_things(self.s.redis, self.here.owner)
             result, ran = self._decide(call, tool, things)
@@ -127,12 +158,12 @@ class Hands:
                 case Known(value=value):
                     return load(KeptResult, value)
                 case Forgotten():
-                    return KeptResult(text=FORGOTTEN, outcome="refused")
+                    return FORGOTTEN
                 case Changed():
                     continue
                 case _:
                     assert_never(done)
-        return KeptResult(text=BUSY, outcome="failed")
+        return BUSY
 
     def _decide(self, call: ToolCall, tool: Tool[Any], things: Things) -> tuple[KeptResult, Ran]:
         """What the call comes to, and what it changes."""
@@ -145,10 +176,14 @@ class Hands:
             ran = tool.run(arguments, self.here, things)
         except Refused as error:
             return KeptResult(text=str(error), outcome="refused"), nothing
+        except Exception as error:  # noqa: BLE001 — a tool's fault costs the tool, never the turn
+            log.warning("tool_crashed", tool=tool.name, error=type(error).__name__)
+            return CRASHED, nothing
+        changed = bool(ran.put or ran.drop or ran.effects)
         return (
             KeptResult(
-                text=for_model(ran.text), outcome="done", question=ran.question, options=ran.options,
-                ends=ran.then == "end",
+                text=for_model(ran.text), outcome="done", changed=changed, question=ran.question,
+                options=ran.options, ends=ran.then == "end",
             ),
             ran,
         )  # fmt: skip
@@ -166,33 +201,41 @@ class Hands:
         value = self.claim.kept.get(_name(nth, call))
         return None if value is None else load(KeptResult, value)
 
+    def _has_begun(self, nth: int, call: ToolCall) -> bool:
+        return _begun(nth, call) in self.claim.kept
+
     async def _begin(self, nth: int, calls: Sequence[ToolCall]) -> tuple[frozenset[str], bool]:
         """Note that these begin now. Gives those that had begun before, and of which nobody knows how they ended; and whether
         the owner forgot meanwhile: then nothing can be noted, so nothing may run.
         """
-        begun = {call.id for call in calls if _begun(nth, call) in self.claim.kept}
-        fresh = {_begun(nth, call): b"1" for call in calls if call.id not in begun}
+        fresh = {_begun(nth, call): b"1" for call in calls if not self._has_begun(nth, call)}
         noted = not fresh or await keep(self.s.redis, self.claim, fresh, KEPT_MS)
-        unsure = (call.id for call in calls if call.id in begun and not self.outside[call.name].reads_only)
+        unsure = (call.id for call in calls if self._has_begun(nth, call) and not self._only_reads(call.name))
         return frozenset(unsure), not noted
 
-    async def _outside(self, nth: int, call: ToolCall, left_s: float, *, unsure: bool) -> KeptResult:
+    def _only_reads(self, name: str) -> bool:
+        return name in self.outside and self.outside[name].reads_only
+
+    async def _outside(self, nth: int, call: ToolCall, left_s: float) -> dict[str, KeptResult]:
         """A tool of an MCP server."""
         arguments = _object(call.arguments)
-        if unsure:
-            return KeptResult(text=MAYBE, outcome="unknown")
         if arguments is None or self.hub is None:
-            return KeptResult(text="The arguments must be a JSON object.", outcome="refused")
-        called = await self.hub.call(
-            call.name,
-            arguments,
-            timeout_s=max(0.1, min(OUTSIDE_S, left_s)),
-            bot=self.bot,
-            user_id=self.user_id,
-        )
-        result = KeptResult(text=for_model(called.text), outcome=called.outcome)
+            return {call.id: NO_OBJECT}
+        try:
+            called = await self.hub.call(
+                call.name,
+                arguments,
+                timeout_s=max(0.1, min(OUTSIDE_S, left_s)),
+                bot=self.bot,
+                user_id=self.user_id,
+            )
+        except Exception as error:  # noqa: BLE001 — as in _decide; whether it was done, nobody knows
+            log.warning("tool_crashed", tool=call.name, error=type(error).__name__)
+            return {call.id: MAYBE}
+        changed = called.outcome != "failed" and not self._only_reads(call.name)
+        result = KeptResult(text=for_model(called.text), outcome=called.outcome, changed=changed)
         await keep(self.s.redis, self.claim, {_name(nth, call): dump(result)}, KEPT_MS)
-        return result
+        return {call.id: result}
 
 
 def _name(nth: int, call: ToolCall) -> str:

@@ -1,5 +1,7 @@
 """What people read of their reminders. Pure."""
 
+from datetime import tzinfo
+
 from schemas.reply import Button
 from schemas.things import Reminder
 from tools.firing import Fires, zone_of
@@ -7,16 +9,18 @@ from tools.times import for_people, written
 from tools.tool import Here
 from workers.listing import Rows, moment_of
 from workers.texts import say, say_n
+from workers.zones import named
 
 
-def fired_text(fires: Fires, now_ms: int) -> str:
-    """ "⏰ 08:00 · Take the pills", always with its time, since whoever sends it may be late; if koi was late, that and when
-    it was due.
+def fired_text(fires: Fires, now_ms: int, here: tzinfo) -> str:
+    """ "⏰ 08:00 · Take the pills", always with its time, since whoever sends it may be late; with its zone, if that is not
+    `here`, where the person is; if koi was late, that and when it was due.
     """
     reminder, language = fires.reminder, fires.reminder.language
-    lines = [f"⏰ {fires.local:%H:%M} · {reminder.text}"]
+    zone = zone_of(reminder)
+    city = "" if zone.key == named(here).key else f" ({zone.key.rpartition('/')[2].replace('_', ' ')})"
+    lines = [f"⏰ {fires.local:%H:%M}{city} · {reminder.text}"]
     if fires.late:
-        zone = zone_of(reminder)
         at = for_people(written(fires.local.replace(second=0)), zone, zone, language, now_ms)
         lines.append(say(language, "It was due {at}; koi was not running then.", at=at))
     if fires.missed:

@@ -6,6 +6,7 @@ nothing half done.
 """
 
 import hashlib
+from datetime import tzinfo
 
 import structlog
 from redis.exceptions import ResponseError
@@ -16,6 +17,7 @@ from infra.pushes import push_reply
 from infra.together import together
 from lanes.commit import CannotCommit
 from lanes.step import deliver
+from schemas.inbound import person_of
 from schemas.things import Reminder
 from schemas.wire import NewerVersion, NotReadable, dump, load
 from tools.firing import (
@@ -36,6 +38,7 @@ from tools.store import VERSION
 from tools.tool import Here, Ran, Refused, Things
 from workers.listing import Edit, Listed, Shown, not_there, order_of
 from workers.outgoing import Place, plain_reply
+from workers.profile import read_profile, zone_for
 from workers.reminder_text import done_text, fired_buttons, fired_text, snoozed_text
 from workers.services import Services
 from workers.texts import say
@@ -60,18 +63,31 @@ async def fire_due(s: Services) -> int:
         return 0
     named = [owner_and_id(member.decode()) for member in members]
     asked = (("HGET", keys.things(owner), id_) for owner, id_ in named)
+    profiles = (("GET", keys.profile(person_of(owner))) for owner, _ in named)
+    found = await together(s.redis).run(*asked, *profiles)
     sent = 0
-    for (owner, id_), raw in zip(named, await together(s.redis).run(*asked), strict=True):
-        sent += await _fire(s, owner, id_, raw, now_ms)
+    for (owner, id_), raw, profile in zip(named, found[: len(named)], found[len(named) :], strict=True):
+        sent += await _fire(s, (owner, id_), raw, _zone(profile, s.zone), now_ms)
     return sent
 
 
-async def _fire(s: Services, owner: str, id_: str, raw: bytes | ResponseError | None, now_ms: int) -> bool:
+def _zone(profile: bytes | ResponseError | None, house: tzinfo) -> tzinfo:
+    """That of whoever reads the reminder; koi's own for a group."""
+    try:
+        return zone_for(read_profile(None if isinstance(profile, ResponseError) else profile), house)
+    except NewerVersion:
+        return house
+
+
+async def _fire(
+    s: Services, named: tuple[str, str], raw: bytes | ResponseError | None, zone: tzinfo, now_ms: int
+) -> bool:
     """One of them. True: its message is on its way by this call."""
+    owner, id_ = named
     try:
         if isinstance(raw, ResponseError):
             raise raw
-        effects, pushes = _step_of(owner, id_, raw, now_ms)
+        effects, pushes = _step_of(owner, id_, raw, now_ms, zone)
         expects = (Expect(keys.things(owner), id_, raw),)
         is_mine = await deliver(s.redis, expects=expects, effects=effects, pushes=pushes)
     except (NewerVersion, Refused, ValueError, CannotCommit, ResponseError) as error:
@@ -85,7 +101,7 @@ async def _fire(s: Services, owner: str, id_: str, raw: bytes | ResponseError | 
 
 
 def _step_of(
-    owner: str, id_: str, raw: bytes | None, now_ms: int
+    owner: str, id_: str, raw: bytes | None, now_ms: int, zone: tzinfo
 ) -> tuple[tuple[Effect, ...], tuple[Push, ...]]:
     """What changes, and the message if there is one.
 
@@ -107,16 +123,18 @@ def _step_of(
         case Fires() as fires:
             new = fires.reminder
             put = Effect("HSET", things, (id_, dump(new)))
-            message = _message(owner, reminder.due_ms, fires, now_ms)
+            message = _message(owner, reminder.due_ms, fires, now_ms, zone)
             return (put, version, look_at(owner, id_, looked_at_ms(new))), (message,)
 
 
-def _message(owner: str, due_ms: int, fires: Fires, now_ms: int) -> Push:
+def _message(owner: str, due_ms: int, fires: Fires, now_ms: int, zone: tzinfo) -> Push:
     """To the chat where the reminder was made. Its id is one of this occurrence of this reminder."""
     reminder = fires.reminder
     name = hashlib.sha256(f"{due_member(owner, reminder.id)}|{due_ms}".encode()).hexdigest()[:32]
     place = Place.of_lane(reminder.lane, owner)
-    reply = plain_reply(place, f"{name}:reminder", fired_text(fires, now_ms), language=reminder.language)
+    reply = plain_reply(
+        place, f"{name}:reminder", fired_text(fires, now_ms, zone), language=reminder.language
+    )
     return push_reply(reply.model_copy(update={"buttons": fired_buttons(reminder)}))
 
 

@@ -24,8 +24,8 @@ TWICE = 2
 REPEATS = 2
 """So many rounds in a row of nothing but stopped calls, and the turn ends."""
 
-type Stop = Literal["rounds", "cost", "repeats"]
-"""Why koi ended a loop that the model would have gone on with."""
+type Stop = Literal["rounds", "cost", "plan", "repeats"]
+"""Why koi ended a loop that the model would have gone on with; plan: the person's is used up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,5 +149,5 @@ def _same(call: ToolCall) -> tuple[str, bytes]:
     """Equal for calls that ask for the same, however their JSON is written."""
     try:
         return call.name, orjson.dumps(orjson.loads(call.arguments), option=orjson.OPT_SORT_KEYS)
-    except orjson.JSONDecodeError:
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):  # no JSON, or nested too deeply
         return call.name, call.arguments.encode()

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Protocol
 
-from tools.mcp import Hub
-
 from infra.clock import Clock
 from infra.people import PeopleCache
 from infra.redis_port import RedisPort
@@ -19,6 +17,7 @@ from llm.request import Completion, ModelRequest, Tool
 from llm.routing import Models
 from memory.limits import MemoryLimits, SessionLimits
 from tools.catalog import Catalog
+from tools.mcp import Hub
 from workers.mail_settings import MailSettings
 from workers.plans import NO_PLANS, Plans
 from workers.purse import Purse
@@ -95,6 +94,11 @@ class Services:
     mail: MailSettings | None = None
     """None: the owner wants no mail."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    @property
+    def by_person(self) -> bool:
+        """In a group each turn answers one person: there are plans, or tools that only some may use."""
+        return self.plans.any or (self.hub is not None and self.hub.has_people)
 
     def brain_of(self, bot: str) -> Brain:
         return self.brains.get(bot, self.brain)

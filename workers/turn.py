@@ -25,6 +25,7 @@ from workers.hands import Hands
 from workers.known import Known, load_known
 from workers.messages import Turn, addressed, of_one_person, turn_of
 from workers.outgoing import is_local
+from workers.pending import drop_effects
 from workers.plans import plan_of
 from workers.profile import Person, place_in, place_said
 from workers.projects import Desk, load_parked, project_said
@@ -46,6 +47,8 @@ class TurnHandler:
 
     def __init__(self, services: Services) -> None:
         self.s = services
+        self._acted: set[str] = set()
+        """Turns whose last attempt here failed after it had changed something."""
 
     async def run(self, claim: Claim) -> Outcome:
         """Read, know, answer; the steps of a turn in order."""
@@ -60,7 +63,7 @@ class TurnHandler:
             return HandBack(NEWER_PAUSE_MS)
         if not waiting.messages:
             return Done(Commit())
-        messages = of_one_person(waiting.messages) if s.plans.any else waiting.messages
+        messages = of_one_person(waiting.messages) if s.by_person else waiting.messages
         turn = turn_of(claim.turn_id, messages, now_ms, ahead_ms=s.ahead_ms)
         with structlog.contextvars.bound_contextvars(turn_id=turn.id, lane=claim.lane):
             try:
@@ -76,7 +79,16 @@ class TurnHandler:
         """See lanes.outcome.Handler."""
         if is_fold(claim):
             return bury_fold(self.s, claim)
-        return given_up(claim, reason, now_ms=self.s.clock(), language=self.s.language)
+        items = claim.items
+        if self.s.by_person:  # the others were never tried
+            messages = Waiting.of(items).messages
+            tried = {message.id for message in of_one_person(messages)} if messages else set[str]()
+            items = tuple(item for item in items if item.id in tried) or items
+        has_acted = claim.turn_id in self._acted
+        self._acted.discard(claim.turn_id)
+        return given_up(
+            claim, items, reason, now_ms=self.s.clock(), language=self.s.language, has_acted=has_acted
+        )
 
     async def _run(self, claim: Claim, turn: Turn, known: Known, deadline_at: float) -> Outcome:
         if known.broken:
@@ -121,7 +133,7 @@ class TurnHandler:
         allowance = plan_of(s.plans, first.user_id, (await s.people.read()).owner_id) if s.plans.any else None
         used_up = await s.purse.admit(allowance, first.user_id, turn.answers)
         if used_up is not None:
-            return Done(commit_of_line(turn, used_up_line(turn.language, used_up, s.zone)))
+            return Done(commit_of_line(turn, used_up_line(turn.language, used_up, known.zone(s.zone))))
         brain = s.brain_of(first.bot)
         models = models_for(brain, allowance)
         chosen = choose(brain, models, known, turn.words, turn.began_ms, anew=turn.starts_anew)
@@ -141,10 +153,13 @@ class TurnHandler:
         answered = await converse(s, chosen, given, caller, hands)
         match answered:
             case Failed():
+                self._acted.discard(turn.id)
+                if hands.acted:
+                    self._acted.add(turn.id)
                 return answered
             case NotAsked(used_up=used_up, reason=reason):
                 log.info("turn_not_allowed", reason=reason)
-                return Done(commit_of_line(turn, used_up_line(turn.language, used_up, s.zone)))
+                return Done(commit_of_line(turn, used_up_line(turn.language, used_up, known.zone(s.zone))))
             case Answered(completion=completion):
                 log.info(
                     "turn_answered", messages=len(turn.messages), model=completion.model, ending=completion.ending,
@@ -159,7 +174,8 @@ class TurnHandler:
         desk = Desk(
             lane, known.project, known.session, known.answer, parked, known.remembered.entries, s.session, turn.language, turn.began_ms
         )  # fmt: skip
-        return project_said(desk, turn.first.argument)
+        said = project_said(desk, turn.first.argument)
+        return replace(said, effects=(*said.effects, *drop_effects(lane))) if said.effects else said
 
     async def _asked(self, turn: Turn, known: Known) -> Asked:
         """What the command's answer is made from; more is read only for those that need it."""

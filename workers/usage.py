@@ -75,9 +75,13 @@ def _spent(counts: Counter[str]) -> Spent:
     return Spent(counts["messages"], counts["answers"], tokens, counts["microusd"], counts["unpriced"])
 
 
-def usage_text(usage: Usage, plan: Plan | None, money: MoneySettings, reader: "Reader") -> str:
-    """Today, this month, what has no price, what the plan leaves; a line each."""
-    language, local = reader.language, local_time(reader.now_ms, reader.zone)
+def usage_text(
+    usage: Usage, plan: Plan | None, money: MoneySettings, reader: "Reader", house: tzinfo | None = None
+) -> str:
+    """Today, this month, what has no price, what the plan leaves; a line each. house: the zone whose days are counted; None:
+    the reader's.
+    """
+    language, local = reader.language, local_time(reader.now_ms, house or reader.zone)
     month = format_date(local, "LLLL", locale=spoken(language))
     lines = [
         say(language, "Today: {spent}", spent=_spent_text(usage.day, money, language)),
@@ -92,7 +96,7 @@ def usage_text(usage: Usage, plan: Plan | None, money: MoneySettings, reader: "R
                 usage.month.unpriced,
             )
         )
-    return "\n".join([*lines, *_plan_lines(usage, plan, money, reader)])
+    return "\n".join([*lines, *_plan_lines(usage, plan, money, reader, house or reader.zone)])
 
 
 def cost_text(microusd: int | None, money: MoneySettings, language: str) -> str:
@@ -148,7 +152,9 @@ def _spent_text(spent: Spent, money: MoneySettings, language: str) -> str:
     ])  # fmt: skip
 
 
-def _plan_lines(usage: Usage, plan: Plan | None, money: MoneySettings, reader: "Reader") -> list[str]:
+def _plan_lines(
+    usage: Usage, plan: Plan | None, money: MoneySettings, reader: "Reader", house: tzinfo
+) -> list[str]:
     if plan is None:
         return []
     language, zone, lines = reader.language, reader.zone, list[str]()
@@ -157,7 +163,7 @@ def _plan_lines(usage: Usage, plan: Plan | None, money: MoneySettings, reader: "
             say(
                 language, "Plan {plan}: {used} of {most} messages today, new ones from {when} on",
                 plan=plan.name, used=usage.day.messages, most=plan.messages_per_day,
-                when=moment(day_ends_ms(reader.now_ms, zone), zone, language),
+                when=moment(day_ends_ms(reader.now_ms, house), zone, language),
             )
         )  # fmt: skip
     if plan.microusd_per_month is not None:
@@ -167,7 +173,7 @@ def _plan_lines(usage: Usage, plan: Plan | None, money: MoneySettings, reader: "
                 language, "Plan {plan}: {left} of {most} left this month, all of it again from {when} on",
                 plan=plan.name, left=cost_text(left, money, language),
                 most=cost_text(plan.microusd_per_month, money, language),
-                when=moment(month_ends_ms(reader.now_ms, zone), zone, language),
+                when=moment(month_ends_ms(reader.now_ms, house), zone, language),
             )
         )  # fmt: skip
     if plan.models:

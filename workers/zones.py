@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from babel import Locale, UnknownLocaleError
 from babel.core import get_global
 
+from tools.times import zone_names
 from workers.languages import KOI_SPEAKS, two_letters
 
 type Names = Mapping[str, str]
@@ -33,7 +34,7 @@ SAMPLES = tuple(datetime(2026, month, 1, tzinfo=UTC) + timedelta(days=14) for mo
 def found_zone(name: str) -> ZoneInfo | None:
     """The zone of exactly this IANA name; None: there is none."""
     try:
-        return ZoneInfo(name) if name else None
+        return ZoneInfo(name) if name in zone_names() else None
     except (ZoneInfoNotFoundError, ValueError, OSError):
         return None
 

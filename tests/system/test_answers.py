@@ -136,7 +136,7 @@ class Play:
     async def small(self) -> None:
         """After some long exchanges the service says that it takes less than koi thinks."""
         for nth in range(5):
-            await self.say("small", f"Rhabarber-{nth}. " + "Wie viel Zucker kommt daran? " * 30)
+            await self.say("small", f"Rhabarber-{nth}. " + "Wie viel Zucker kommt daran? " * 60)
         self.talk.model.script(Status(400, "invalid_request_error", "prompt is too long"), model="small")
         await self.say("small", "Und wie lange?")
         await self.mark("small")

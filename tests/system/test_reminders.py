@@ -1,8 +1,9 @@
 """Reminders, by real processes: asked for in a chat, sent by one of two workers, snoozed, late after everything was down,
-daily over the end of summer time; and in the zone, language and project of whoever asks.
+daily into winter time; and in the zone, language and project of whoever asks.
 """
 
 import asyncio
+import signal
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from tests.fakes.telegram import FakeTelegram
 from tests.system import koi
 from tests.system.acting import Acting, uses
 from tests.system.koi import Heard, Talk, buttons_of, until
+from workers.upkeep import REMINDERS_S
 
 pytestmark = pytest.mark.system
 
@@ -28,21 +30,22 @@ BOT = "7602"
 ANNA, BEN, CLARA, FINN = PEOPLE = range(111, 115)
 LANGUAGES = {ANNA: "de", BEN: "de", CLARA: "en", FINN: "en"}
 BERLIN, LISBON = ZoneInfo("Europe/Berlin"), {"latitude": 38.72, "longitude": -9.14}
-NOW = datetime(2026, 10, 24, 12, 0, tzinfo=BERLIN)
-"""A Saturday; summer time ends the next night."""
+NOW = datetime(2026, 10, 23, 12, 0, tzinfo=BERLIN)
+"""A Friday; summer time ends in the night after the next."""
 ONCE, ONCE_AT = (
     "Erinnere mich in einer halben Stunde ans Brot.",
-    datetime(2026, 10, 24, 12, 30, tzinfo=BERLIN),
+    datetime(2026, 10, 23, 12, 30, tzinfo=BERLIN),
 )
-DAILY, DAILY_AT = "Erinnere mich jeden Morgen um acht.", datetime(2026, 10, 25, 8, 0, tzinfo=BERLIN)
+DAILY, DAILY_AT = "Erinnere mich jeden Morgen um acht.", datetime(2026, 10, 24, 8, 0, tzinfo=BERLIN)
 EVENING, AWAY = "Remind me at six of the theatre.", "Erinnere mich um neun an die Faehre."
-BEFORE = timedelta(seconds=8)
+HOUR_MS = 3_600_000
+BEFORE = timedelta(seconds=12)
 """So long before a time two workers are started that both live when it comes."""
 MADE = Answer("Gemacht.")
 ROLES = {
-    ONCE: (uses("create_reminder", text="Brot holen", at="2026-10-24T12:30"), MADE),
-    DAILY: (uses("create_reminder", text="Pillen", at="2026-10-24T08:00", rrule="FREQ=DAILY"), MADE),
-    EVENING: (uses("create_reminder", text="Theatre", at="2026-10-24T18:00"), MADE),
+    ONCE: (uses("create_reminder", text="Brot holen", at="2026-10-23T12:30"), MADE),
+    DAILY: (uses("create_reminder", text="Pillen", at="2026-10-23T08:00", rrule="FREQ=DAILY"), MADE),
+    EVENING: (uses("create_reminder", text="Theatre", at="2026-10-23T18:00"), MADE),
     AWAY: (uses("create_reminder", text="Faehre", at="2026-10-25T09:00"), MADE),
 }
 
@@ -117,8 +120,9 @@ class Telling:
 
     async def sent_and_snoozed(self) -> None:
         """12:30: ANNA's is due, and she wants it ten minutes later; then it is done."""
-        await self.killed_until(ONCE_AT - BEFORE)
         before = len(self.talk.telegram.texts(ANNA))
+        await self.killed_until(ONCE_AT - BEFORE)
+        await self.in_step()
         await self.arrival(ANNA, before)
         self.story.buttons = buttons_of(self.talk.telegram.sent(ANNA)[before])
         await self.tap(ANNA, "snooze", self.story.buttons["10 Min."])
@@ -129,7 +133,7 @@ class Telling:
         await self.tap(ANNA, "done", self.story.buttons["✓ Erledigt"])
 
     async def the_next_morning(self) -> None:
-        """8:00 in winter time: since 12:40 nothing ran, so CLARA's is late; BEN's is not."""
+        """8:00: since 12:40 nothing ran, so CLARA's is late; BEN's is not."""
         before = {person: len(self.talk.telegram.texts(person)) for person in (BEN, CLARA)}
         await self.killed_until(DAILY_AT)
         for person, number in before.items():
@@ -142,6 +146,14 @@ class Telling:
         koi.at(moment.timestamp() - time.time(), *self.processes)
         koi.start(self.stack.valkey, *self.processes)
         await until(lambda: koi.is_up(self.redis), what="Valkey")
+
+    async def in_step(self) -> None:
+        """Both workers look for due reminders at the same moments from now on: both wait for a Valkey that stands still."""
+        workers = self.processes[1:]
+        await until(lambda: all(one.log.read_text("utf-8").count("worker_started") == 2 for one in workers), what="two workers")  # fmt: skip
+        self.stack.valkey.send(signal.SIGSTOP)
+        await asyncio.sleep(1.5 * REMINDERS_S)
+        self.stack.valkey.send(signal.SIGCONT)
 
     async def arrival(self, person: int, before: int) -> None:
         """Of one more message, when there were so many."""
@@ -190,17 +202,18 @@ def test_a_snoozed_one_is_sent_again_and_a_done_one_is_gone(story: Story) -> Non
 def test_one_that_was_due_while_nothing_ran_comes_once_and_says_so(story: Story) -> None:
     (late,) = fired(story, CLARA)
 
-    assert late == "⏰ 18:00 · Theatre\nIt was due Sat, 24 Oct, 18:00; koi was not running then."
+    assert late == "⏰ 18:00 · Theatre\nIt was due Fri, 23 Oct, 18:00; koi was not running then."
 
 
 # ── every day ────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_a_daily_one_comes_at_eight_on_both_sides_of_the_end_of_summer_time(story: Story) -> None:  # C50
+def test_a_daily_one_comes_at_eight_and_then_waits_for_eight_in_winter_time(story: Story) -> None:  # C50
     (made,), (left,) = story.made[BEN], story.left[BEN]
-    next_at = datetime(2026, 10, 26, 8, 0, tzinfo=BERLIN)
+    next_at = datetime(2026, 10, 25, 8, 0, tzinfo=BERLIN)
 
     assert made.due_ms == DAILY_AT.timestamp() * 1000
     assert fired(story, BEN) == ["⏰ 08:00 · Pillen"]
-    assert (left.due_ms, left.local) == (next_at.timestamp() * 1000, "2026-10-26T08:00")
+    assert (left.due_ms, left.local) == (next_at.timestamp() * 1000, "2026-10-25T08:00")
+    assert left.due_ms - made.due_ms == 25 * HOUR_MS
 
 
 # ── who asks ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -221,7 +234,7 @@ def test_a_reminder_is_meant_in_the_zone_of_the_place_that_was_sent(story: Story
 def test_the_block_of_the_next_conversation_says_of_which_project_an_entry_is(story: Story) -> None:
     (message,) = story.heard["Was war mit der Faehre?"].messages
 
-    assert "\n[24.10. 11:00 · garten]\n" in message["content"]
+    assert "\n[23.10. 11:00 · garten]\n" in message["content"]
 
 
 # ── always ───────────────────────────────────────────────────────────────────────────────────────────────────────

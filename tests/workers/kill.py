@@ -8,10 +8,10 @@ gets through: to Redis and to the next worker that is a killed process.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, Self, cast
+from typing import Literal, Self, cast
 
 from arq.connections import ArqRedis
 
@@ -57,6 +57,8 @@ class Door:
     requests: int = 0
     shut: asyncio.Event = field(default_factory=asyncio.Event)
     on_shut: Callable[[], object] = lambda: None
+    between: Callable[[int], Awaitable[None]] | None = None
+    """Awaited before Redis hears the nth request."""
 
     def close(self) -> None:
         """Nothing gets through any more, in either direction."""
@@ -65,34 +67,37 @@ class Door:
             self.on_shut()
 
     async def __aenter__(self) -> Self:
-        self._visitors = set[asyncio.Task[Any]]()
+        self._visitors = dict[asyncio.StreamWriter, asyncio.Future[None]]()
         self._last: asyncio.StreamReader | None = None
         self._listening = await asyncio.start_unix_server(self._serve, self.path)
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        """Redis has done all that got through."""
         self._listening.close()
-        for task in self._visitors:
-            task.cancel()
-        await asyncio.gather(*self._visitors, return_exceptions=True)
+        for writer in self._visitors:
+            writer.transport.abort()
+        await asyncio.gather(*self._visitors.values())
+        await self._listening.wait_closed()
         self.path.unlink(missing_ok=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task
-        self._visitors.add(task)
+        gone = self._visitors[writer] = asyncio.get_running_loop().create_future()
         there_reader, there = await asyncio.open_unix_connection(self.server)
         try:
             async with asyncio.TaskGroup() as group:
                 answers = group.create_task(self._answers(there_reader, writer))
                 await self._requests(reader, there, there_reader)
                 answers.cancel()
-        except* (ConnectionError, BrokenPipeError):
+            there.write_eof()
+            while await there_reader.read(BYTES):
+                pass
+        except* ConnectionError:
             pass
         finally:
-            self._visitors.discard(task)
             for one in (writer, there):
                 one.transport.abort()
+            gone.set_result(None)
 
     async def _requests(
         self, reader: asyncio.StreamReader, there: asyncio.StreamWriter, answers: asyncio.StreamReader
@@ -100,6 +105,8 @@ class Door:
         while (data := await reader.read(BYTES)) and not self.shut.is_set():
             counted = not any(word in data[:40] for word in UNCOUNTED)
             self.requests += counted
+            if counted and self.between:
+                await self.between(self.requests)
             if counted and self.cut == Cut(self.requests, "before"):
                 self.close()
                 await reader.read(BYTES)  # until the worker is gone, or says more: then it is cut off

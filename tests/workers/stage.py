@@ -77,7 +77,7 @@ class ScriptedChain:
         assert deadline_at > 0
         most = request.max_tokens
         if before_call:
-            permit = await before_call(CallPlanned("c", "fake", "sonnet", request))
+            permit = await before_call(CallPlanned(f"{len(self.requests) + 1}.0", "fake", "sonnet", request))
             if isinstance(permit, Denied):
                 raise NotAllowed(permit.reason)
             most = permit.max_tokens

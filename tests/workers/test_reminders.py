@@ -15,6 +15,7 @@ from infra import keys
 from infra.forget import forget
 from infra.redis_port import RedisPort
 from lanes import step
+from schemas.profile import Profile
 from schemas.reply import Button, Reply
 from schemas.things import Reminder
 from schemas.wire import dump
@@ -226,6 +227,15 @@ async def test_a_reminder_speaks_its_own_zone_and_language(house: House) -> None
     at(house, 2026, 4, 6, 9, zone=tokyo)
     await fire_due(house.services)
 
+    assert await texts(house) == ["⏰ 09:00 (Tokyo) · Tabletten"]
+
+
+async def test_who_lives_in_that_zone_is_not_told_its_name(house: House) -> None:
+    await house.redis.set(keys.profile("42"), dump(Profile(zone="Asia/Tokyo")))
+    await remind(house, at="2026-04-06T09:00", zone="Asia/Tokyo")
+    at(house, 2026, 4, 6, 9, zone=ZoneInfo("Asia/Tokyo"))
+    await fire_due(house.services)
+
     assert await texts(house) == ["⏰ 09:00 · Tabletten"]
 
 
@@ -426,7 +436,7 @@ async def test_a_reminder_in_a_zone_that_this_machine_does_not_know_fires_in_utc
     at(house, 2026, 4, 5, 15)
     await fire_due(house.services)
 
-    assert await texts(house) == ["⏰ 13:00 · Tabletten"]
+    assert await texts(house) == ["⏰ 13:00 (UTC) · Tabletten"]
 
 
 async def test_a_score_that_is_wrong_is_put_right_and_nothing_is_sent(house: House) -> None:
