@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.fakes.model_rules import blocks_of, text_of
 from tests.fakes.model_script import Answer, Use
+from tests.fakes.model_server import Asked
 
 type Body = dict[str, Any]
 type Step = Answer | Callable[[Body], Answer]
@@ -73,6 +74,11 @@ def results(body: Body) -> list[str]:
         for block in blocks
         if block["type"] == "tool_result"
     ]
+
+
+def with_text(requests: Sequence[Asked], text: str) -> list[Asked]:
+    """Those that hold it; others may be for somebody else at the same time."""
+    return [asked for asked in requests if text in str(asked.body["messages"])]
 
 
 def offered(body: Body) -> list[str]:

@@ -1,7 +1,7 @@
 """A koi of real processes, `koi bot` and `koi worker`, on a Valkey of its own: started, killed, talked to, looked into."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,6 +67,18 @@ async def is_up(redis: RedisPort) -> bool:
         return await redis.ping()
     except RedisError:
         return False
+
+
+def two_workers(
+    stack: Stack, telegram: FakeTelegram, model: ModelServer, bot_id: str, people: Sequence[int]
+) -> list[Process]:
+    """A bot that lets these people in, and two workers; not started yet."""
+    allowed = {"TELEGRAM_ALLOWED_USERS": ",".join(map(str, people)), "TELEGRAM_BOT_TOKEN": token(bot_id)}
+    workers = [
+        stack.koi(name, "worker", ANTHROPIC_BASE_URL=model.url, KOI_MODEL="m")
+        for name in ("worker-1", "worker-2")
+    ]
+    return [stack.koi("bot", "bot", TELEGRAM_API_BASE=telegram.base, **allowed), *workers]
 
 
 def start(*processes: Process) -> None:

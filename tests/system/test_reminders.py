@@ -77,12 +77,7 @@ async def played(stack: Stack) -> Story:
     story, telegram, model = Story(), FakeTelegram(), ModelServer()
     model.always(Acting(ROLES))
     async with telegram.running(), model, koi.valkey_of(stack) as redis:
-        people = {"TELEGRAM_ALLOWED_USERS": ",".join(map(str, PEOPLE)), "TELEGRAM_BOT_TOKEN": koi.token(BOT)}
-        bot = stack.koi("bot", "bot", TELEGRAM_API_BASE=telegram.base, **people)
-        workers = [
-            stack.koi(name, "worker", ANTHROPIC_BASE_URL=model.url, KOI_MODEL="m")
-            for name in ("worker-1", "worker-2")
-        ]
+        bot, *workers = koi.two_workers(stack, telegram, model, BOT, PEOPLE)
         told = Telling(story, stack, redis, Talk(telegram, model), (bot, *workers))
         koi.at(NOW.timestamp() - time.time(), bot, *workers)
         koi.start(bot, *workers)

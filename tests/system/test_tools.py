@@ -12,13 +12,14 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bench.stack import Process, Stack
+from infra import keys
 from infra.redis_port import RedisPort
 from schemas.things import Memo, Task, Thing
 from tests.fakes.model_script import Answer
 from tests.fakes.model_server import Asked, ModelServer
 from tests.fakes.telegram import FakeTelegram
 from tests.system import koi
-from tests.system.acting import Acting, offered, results, uses, using_id
+from tests.system.acting import Acting, offered, results, uses, using_id, with_text
 from tests.system.koi import Heard, Talk, until
 
 pytestmark = pytest.mark.system
@@ -80,6 +81,8 @@ class Story:
     sent: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
     workers: set[str] = field(default_factory=set[str])
     """Who answered."""
+    everlasting: set[str] = field(default_factory=set[str])
+    """Keys without a TTL, in the end."""
     logs: str = ""
     exit_codes: list[int] = field(default_factory=list[int])
 
@@ -94,12 +97,7 @@ async def played(stack: Stack) -> Story:
     telegram, model, acting = FakeTelegram(), ModelServer(), Acting(ROLES)
     model.always(acting)
     async with telegram.running(), model, koi.valkey_of(stack) as redis:
-        people = {"TELEGRAM_ALLOWED_USERS": ",".join(map(str, PEOPLE)), "TELEGRAM_BOT_TOKEN": koi.token(BOT)}
-        bot = stack.koi("bot", "bot", TELEGRAM_API_BASE=telegram.base, **people)
-        workers = [
-            stack.koi(name, "worker", ANTHROPIC_BASE_URL=model.url, KOI_MODEL="m")
-            for name in ("worker-1", "worker-2")
-        ]
+        bot, *workers = koi.two_workers(stack, telegram, model, BOT, PEOPLE)
         koi.at(NOW.timestamp() - time.time(), bot, *workers)
         koi.start(bot, *workers)
         story, told = Story(), Telling(stack, redis, Talk(telegram, model), acting, bot, workers)
@@ -111,6 +109,7 @@ async def played(stack: Stack) -> Story:
         await until(lambda: koi.all_done(redis), what="the end of all lanes")
         story.exit_codes = await koi.end(bot, *workers)
         story.things = {person: await koi.things_of(redis, person) for person in PEOPLE}
+        story.everlasting = await koi.everlasting(redis)
         story.sent = {person: telegram.texts(person) for person in PEOPLE}
         story.workers = {
             one.name for one in workers if b"turn_answered" in await asyncio.to_thread(one.log.read_bytes)
@@ -163,10 +162,7 @@ class Telling:
         self.acting.slow_s.clear()
         koi.start(*self.workers)
         await until(lambda: all(telegram.texts(person) for person in firsts.values()), what="both answers")
-        for text in firsts:
-            story.first_asked[text] = [
-                asked for asked in model.requests if text in str(asked.body["messages"])
-            ]
+        story.first_asked = {text: with_text(model.requests, text) for text in firsts}
 
     async def dialogue(self, story: Story) -> None:
         """All other sentences; before each something is killed."""
@@ -236,15 +232,12 @@ def test_each_sentence_is_answered_once_after_one_call(story: Story, person: int
 
     assert story.sent[person][: len(sentences)] == [f"Gut: {said}" for said in sentences]
     for said in sentences[1:]:
-        mine = [asked for asked in story.heard[said].requests if said in str(asked.body["messages"])]
-        assert len(mine) == 2, said
+        assert len(with_text(story.heard[said].requests, said)) == 2, said
 
 
 def test_the_misunderstanding_was_there_before_it_was_put_right(story: Story) -> None:
-    german = list(DIALOGUE)
-    asked = next(
-        asked for asked in story.heard[german[2]].requests if german[2] in str(asked.body["messages"])
-    )
+    third = list(DIALOGUE)[2]
+    asked = with_text(story.heard[third].requests, third)[0]
 
     assert DAY_AFTER in results(asked.body)[-1]
 
@@ -263,9 +256,6 @@ def test_the_list_shows_it_and_taps_open_and_finish_it(story: Story) -> None:
     assert story.heard["done"].reply == "Erledigt: Brot"
     assert isinstance(task, Task)
     assert task.done_ms > 0
-
-
-def test_a_tap_asks_no_model(story: Story) -> None:
     assert [name for name in ("/tasks", "open", "done") if story.heard[name].requests] == []
 
 
@@ -306,5 +296,9 @@ def test_no_log_holds_what_was_said_or_made(story: Story, word: str) -> None:
     assert word not in story.logs
 
 
-def test_what_was_made_is_kept_without_expiry_and_whoever_is_told_to_stop_ends_cleanly(story: Story) -> None:
+def test_what_was_made_is_kept_without_expiry(story: Story) -> None:
+    assert {keys.things(f"home:u:{person}") for person in (ANNA, BEN, CLARA)} <= story.everlasting
+
+
+def test_whoever_is_told_to_stop_ends_cleanly(story: Story) -> None:
     assert story.exit_codes == [0, 0, 0]
