@@ -35,7 +35,7 @@ from workers.rounds import Stop, steps_of
 from workers.services import Services
 from workers.texts import say, say_n
 from workers.times import moment
-from workers.turn_record import all_input, asked_of, cost_of, turn_record
+from workers.turn_record import all_input, asked_of, cost_of, read_tokens, turn_record, written_tokens
 from workers.usage import cost_text, used_up_line
 from workers.words import cut_line, unreadable_line
 
@@ -232,8 +232,8 @@ def _record(turn: Turn, answered: Answered, chosen: Chosen, now_ms: int) -> Answ
         entry_ids=answered.plan.entry_ids,
         model=completion.model,
         asked=asked_of(completion),
-        input_tokens=all_input(completion.usage),
-        output_tokens=completion.usage.output_tokens,
+        input_tokens=read_tokens(answered.calls),
+        output_tokens=written_tokens(answered.calls),
         cost_microusd=cost_of(answered.calls),
         why=chosen.choice.why,
     )

@@ -67,6 +67,23 @@ def cost_of(calls: Sequence[CallRecord]) -> int | None:
     return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
+def read_tokens(calls: Sequence[CallRecord]) -> int | None:
+    """Of all calls together, cached ones included; None: no service said."""
+    counts = [
+        count
+        for call in calls
+        for count in (call.input_tokens, call.cache_write_tokens, call.cache_read_tokens)
+        if count is not None
+    ]
+    return sum(counts) if counts else None
+
+
+def written_tokens(calls: Sequence[CallRecord]) -> int | None:
+    """The same of what was answered."""
+    counts = [call.output_tokens for call in calls if call.output_tokens is not None]
+    return sum(counts) if counts else None
+
+
 def all_input(usage: Usage) -> int | None:
     """Input tokens, cached ones included; None: the service did not say."""
     counts = (usage.input_tokens, usage.cache_write_tokens, usage.cache_read_tokens)

@@ -5,6 +5,7 @@ import pytest
 from infra import keys
 from infra.forget import forget_command, handle_of
 from infra.people import save_person
+from llm.request import UNKNOWN
 from schemas.person import Person
 from schemas.reply import Button
 from tests.workers.stage import House, call, completion
@@ -168,8 +169,8 @@ async def test_why_still_knows_the_block_later_in_the_session(house: House) -> N
 
 
 async def test_why_tells_a_fallback_and_unknown_tokens(house: House) -> None:
-    calls = (call("sonnet", "overloaded"), call("haiku"))
-    house.chain.script = [completion("Ja.", model="haiku", calls=calls, usage=type(call().usage)())]
+    calls = (call("sonnet", "overloaded", usage=UNKNOWN), call("haiku", usage=UNKNOWN))
+    house.chain.script = [completion("Ja.", model="haiku", calls=calls, usage=UNKNOWN)]
     await house.say("Hallo?", language="en")
 
     replied = await house.say("/why", language="en")
