@@ -41,6 +41,7 @@ LEFT = {
     "exchange": later("earlier exchange"),
     "tools": later("tool calls and results"),
     "text": later("end of the message"),
+    "offer": later("tool that might be called"),
 }
 RAN = {
     "done": later("done"),

@@ -32,7 +32,8 @@ class Part(WireModel):
 class LeftOut(WireModel):
     """Something the model was not given."""
 
-    kind: Literal["entry", "exchange", "tools", "text"]
+    kind: Literal["entry", "exchange", "tools", "text", "offer"]
+    """offer: a tool that might be called."""
     id: str = ""
     tokens: int
     """By plain estimate."""

@@ -13,7 +13,7 @@ from workers.known import Known
 from workers.messages import Turn
 from workers.plan import Given
 from workers.profile import zone_for
-from workers.prompt import now_note, person_text, system_prompt
+from workers.prompt import TOOLS, now_note, person_text, system_prompt
 from workers.services import OFFLINE_ONLY, Brain, Services
 
 MINUTE_MS = 60_000
@@ -48,9 +48,7 @@ def given_for(  # noqa: PLR0913 — all that is known
         words=turn.words,
         lane=turn.first.lane,
         language=turn.language,
-        system=system_prompt(
-            name=turn.first.bot, persona=brain.persona, language=turn.language, tools=bool(tools)
-        ),
+        system=system_prompt(name=turn.first.bot, persona=brain.persona, language=turn.language),
         session=session,
         entries=known.remembered.entries,
         answer=known.answer,
@@ -62,6 +60,7 @@ def given_for(  # noqa: PLR0913 — all that is known
         late_ms=turn.late_ms,
         person=_person(turn, known, hands, since_ms, plan) if thinks else "",
         tools=tools,
+        tool_rules=TOOLS,
         web=s.tools.web and thinks,
         now=_now(turn.began_ms, session.started_ms, hands.here.zone) if session and thinks else "",
         project=known.project,

@@ -62,6 +62,10 @@ class Given:
     person: str = ""
     """What the model is told of the person, behind the system prompt."""
     tools: tuple[Tool, ...] = ()
+    tool_rules: str = ""
+    """Behind `system`, if tools are offered."""
+    is_small: bool = False
+    """The service takes less than the settings say: tools count too."""
     web: bool = False
     now: str = ""
     """The time of the message, if the model could not know it; "" within the minute in which the conversation began."""
@@ -107,11 +111,13 @@ class Plan:
 
 def plan_turn(given: Given) -> Plan:
     """The request, within `limits.budget_tokens` by corrected estimate, with its reserve: system prompt, the message as
-    far as it fits, the block, then the running conversation (its last two exchanges always).
+    far as it fits, the block, then the running conversation (its last two exchanges always). Tools come on top: which there
+    are is the operator's choice, and they are cached; but not for a service that takes less.
     """
     whole = estimate_room(given.limits.budget_tokens, given.ratio)
-    first = _first_parts(given, whole)
-    room = whole - sum(part.tokens for part in first)
+    tools, without = _offered(given, whole)
+    first = _first_parts(given, tools)
+    room = whole - sum(part.tokens for part in first if part.kind != "offer" or given.is_small)
     user_text = fit(given.words.text, max(room - given.memory.budget_tokens, whole // 3))
     is_cut = len(user_text) < len(given.words.text)
     news = fresh_entries(given.entries, given.lane, given.session, given.project)
@@ -126,13 +132,13 @@ def plan_turn(given: Given) -> Plan:
     question = Message("user", with_block(block, user_text) + note)
     return Plan(
         request=ModelRequest(
-            given.system,
+            _system(given, tools),
             (*map(_message, window(session)), question),
             given.answer_tokens,
             given.language,
             given.effort,
             given.person,
-            given.tools if any(part.kind == "offer" for part in first) else (),
+            tools,
             given.web,
         ),
         session=session,
@@ -144,7 +150,10 @@ def plan_turn(given: Given) -> Plan:
         seen=tuple(entry.id for entry in given.entries),
         estimated_tokens=sum(part.tokens for part in parts) + MESSAGE_TOKENS,
         parts=parts,
-        left_out=_left_out(given, user_text, block, trimmed.left_out if trimmed else given.dropped),
+        left_out=(
+            *without,
+            *_left_out(given, user_text, block, trimmed.left_out if trimmed else given.dropped),
+        ),
     )
 
 
@@ -158,7 +167,7 @@ def smaller(given: Given, sent_tokens: int, limit_tokens: int | None) -> Given:
     if limit_tokens:
         budget, answer = min(budget, limit_tokens // 2), min(answer, limit_tokens // 4)
     limits = replace(given.limits, budget_tokens=max(LEAST_BUDGET_TOKENS, budget))
-    return replace(given, limits=limits, answer_tokens=max(LEAST_ANSWER_TOKENS, answer))
+    return replace(given, limits=limits, answer_tokens=max(LEAST_ANSWER_TOKENS, answer), is_small=True)
 
 
 def anew(given: Given) -> Given:
@@ -184,11 +193,30 @@ def _notes(given: Given, *, is_cut: bool) -> list[str]:
     return notes
 
 
-def _first_parts(given: Given, whole: int) -> tuple[Part, ...]:
-    """What stands before the conversation: the same in every turn of it. Tools that would take half the room are left out."""
-    parts = [Part(kind="system", tokens=_prompt_tokens(given.system))]
-    if given.tools and (tokens := _offer_tokens(given.tools)) <= whole // 2:
-        parts.insert(0, Part(kind="offer", tokens=tokens))
+def _offered(given: Given, whole: int) -> tuple[tuple[Tool, ...], tuple[LeftOut, ...]]:
+    """The tools; for a service that takes less, the first ones within half of the room, and the others as left out."""
+    if not given.is_small:
+        return given.tools, ()
+    kept: list[Tool] = []
+    left: list[LeftOut] = []
+    for tool in given.tools:
+        fits = _offer_tokens((*kept, tool)) <= whole // 2
+        if fits:
+            kept.append(tool)
+        else:
+            left.append(LeftOut(kind="offer", id=tool.name, tokens=_offer_tokens((tool,)), why="no_room"))
+    return tuple(kept), tuple(left)
+
+
+def _system(given: Given, tools: tuple[Tool, ...]) -> str:
+    return f"{given.system}\n\n{given.tool_rules}" if tools and given.tool_rules else given.system
+
+
+def _first_parts(given: Given, tools: tuple[Tool, ...]) -> tuple[Part, ...]:
+    """What stands before the conversation: the same in every turn of it."""
+    parts = [Part(kind="system", tokens=_prompt_tokens(_system(given, tools)))]
+    if tools:
+        parts.insert(0, Part(kind="offer", tokens=_offer_tokens(tools)))
     if given.person:
         parts.append(Part(kind="person", tokens=_prompt_tokens(given.person), text=given.person))
     return tuple(parts)

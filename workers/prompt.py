@@ -41,15 +41,13 @@ MONTHS = (
 
 
 @lru_cache(maxsize=256)
-def system_prompt(
-    *, name: str, persona: str, language: str, tools: bool = False, spoken: bool = False
-) -> str:
-    """name: the bot's. persona: the operator's own words, put first; "" for none. language: two letters. tools: some are
-    offered. spoken: the answer is heard, not read.
+def system_prompt(*, name: str, persona: str, language: str, spoken: bool = False) -> str:
+    """name: the bot's. persona: the operator's own words, put first; "" for none. language: two letters. spoken: the
+    answer is heard, not read. `TOOLS` goes behind it where tools are offered.
     """
     style = SPOKEN if spoken else WRITTEN
     rules = PROMPT.format(name=name or "koi", language=english_name(language), style=style)
-    return "\n\n".join(part for part in (persona.strip(), rules, TOOLS if tools else "") if part)
+    return "\n\n".join(part for part in (persona.strip(), rules) if part)
 
 
 @lru_cache(maxsize=256)

@@ -29,9 +29,6 @@ ANNA, BEN = PEOPLE = (121, 122)
 ROUNDS, MOST_USD = 4, 0.4
 SESAME = "sesame-5f1c2e"
 CONFIG = """
-[session]
-budget_tokens = 9000
-
 [turn]
 max_tool_rounds = {rounds}
 max_usd = {usd}

@@ -49,7 +49,6 @@ ACTS = (
     using_id("t", "update_task", "id", due=FRIDAY),
     using_id("t", "create_memo", "about", text="Roggen"),
 )
-"""What the model does for each."""
 MILK, WHERE, WHICH = "Setz Milch auf die Liste.", "Setz Honig auf die Liste.", "Put honey on the list."
 ROLES = {
     said: (act, Answer(f"Gut: {said}"))
@@ -62,7 +61,6 @@ ROLES = {
 }
 FIRST, ENGLISH_FIRST = next(iter(DIALOGUE.items()))
 SECRETS = ("Brot", "Einkauf", "Roggen", "Milch", "Honig", "honey", "Imkerei", koi.SECRET, koi.API_KEY)
-CONFIRM = "[tools]\nconfirm = true\n"
 
 
 @dataclass(repr=False)
@@ -76,13 +74,10 @@ class Story:
     after_dialogue: dict[int, list[Thing]] = field(default_factory=dict[int, list[Thing]])
     things: dict[int, list[Thing]] = field(default_factory=dict[int, list[Thing]])
     """In the end."""
-    before_the_tap: list[Thing] = field(default_factory=list[Thing])
-    """Of CLARA, when she has seen the preview."""
+    before_the_tap: list[Thing] = field(default_factory=list[Thing])  # of CLARA
     sent: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
     workers: set[str] = field(default_factory=set[str])
-    """Who answered."""
     everlasting: set[str] = field(default_factory=set[str])
-    """Keys without a TTL, in the end."""
     logs: str = ""
     exit_codes: list[int] = field(default_factory=list[int])
 
@@ -185,7 +180,7 @@ class Telling:
     async def what_waits(self, story: Story) -> None:
         """A preview and two questions; before they are answered everything dies."""
         telegram = self.talk.telegram
-        self.stack.config.write_text(CONFIRM)
+        self.stack.config.write_text("[tools]\nconfirm = true\n")
         await self.again(*self.everything)
         await self.say(story, CLARA, MILK)
         await self.say(story, DORA, WHERE)

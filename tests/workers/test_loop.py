@@ -460,3 +460,14 @@ async def test_no_more_than_so_many_calls_of_one_answer_are_run(tool_house: Hous
 
     assert len(await tasks(tool_house)) == 32
     assert "at most 32" in results(tool_house.chain.requests[1])[-1]
+
+
+async def test_a_service_that_takes_less_is_offered_what_fits_and_told_of_no_more(tool_house: House) -> None:
+    tool_house.chain.script = [RequestRejected((), "too long", too_long=True, limit_tokens=3000), "Hi."]
+
+    await tool_house.say("Hello")
+
+    first, second = tool_house.chain.requests
+    assert 0 < len(second.tools) < len(first.tools)
+    left = [one.id for one in (await record(tool_house)).left_out if one.kind == "offer"]
+    assert left == [tool.name for tool in first.tools if tool not in second.tools]
