@@ -182,6 +182,7 @@ async def run(options: argparse.Namespace) -> int:
     environment = {
         "KOI_MEMORY__ENTRIES": "1000", "KOI_QUEUE__LEASE": f"{LEASE_S:g}s", "KOI_TELEGRAM__MESSAGES_PER_SECOND": "1000",
         "KOI_TELEGRAM__CHAT_MESSAGES_PER_SECOND": "1000",
+        "KOI_TELEGRAM__PERSON_MESSAGES_PER_MINUTE": "1000000", "KOI_TELEGRAM__PERSON_MESSAGES_PER_HOUR": "1000000",
         "TELEGRAM_ALLOWED_USERS": ",".join(str(100 + person) for person in range(options.lanes)),
     }  # fmt: skip
     with Stack(environment) as stack, Progress(transient=True) as progress:

@@ -1,136 +1,118 @@
-"""Who gets in. The decision is pure; `Door` carries it out."""
+"""The door of this process: carries out what `bot.entrance` decides about each message."""
 
-from dataclasses import dataclass
 from typing import Literal, assert_never
 
 import structlog
 
-from bot import notice
+from bot import knocking, notice
+from bot.entrance import Greeted, Knocks, NotLetIn, Silent, TriesCode, Unowned, Welcome, decide, owner_person
+from bot.flood import Floods, Over, flood_line
 from bot.texts import say
-from infra.clock import Clock
+from infra.clock import Clock, offset_ms
 from infra.effect import Push
-from infra.people import Pairing, People, PeopleCache, code_in, pair, save_person
+from infra.knocks import ANY_NUMBER, MOST_OPEN, ask
+from infra.people import Pairing, PeopleCache, pair, save_person
 from infra.redis_port import RedisPort
+from infra.settings_sections import TelegramSettings
+from lanes.ingest import ingest
 from schemas.inbound import InboundMessage
-from schemas.person import Person
 
 log = structlog.get_logger()
 
 TOLD_MS = 3_600_000
-"""A stranger is answered once in each of these, counted from 1970."""
-JUST_PAIRED_MS = 600_000
-"""The same code again within this time (sent twice, or delivered again after a crash) is greeted, not answered."""
-
-
-@dataclass(frozen=True, slots=True)
-class Welcome:
-    """Let in. `note`: what to store about the owner first, if that changed."""
-
-    note: Person | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TriesCode:
-    """Nobody owns koi yet, and this looks like the pairing code."""
-
-    code: str
-
-
-@dataclass(frozen=True, slots=True)
-class Greeted:
-    """Sends the code that made him the owner a moment ago."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stranger:
-    """Not let in; is told so, politely and rarely."""
-
-
-@dataclass(frozen=True, slots=True)
-class Silent:
-    """Gets no answer at all."""
-
-
-type Decision = Welcome | TriesCode | Greeted | Stranger | Silent
-
-
-def decide(message: InboundMessage, people: People, *, now_ms: int) -> Decision:
-    """What to do with a message of this sender."""
-    role = people.role_of(message.user_id)
-    sent = "" if message.chat_kind == "group" else maybe_code(message)
-    code = code_in(sent)
-    match role:
-        case "owner":
-            known = people.by_id.get(message.user_id)
-            if code and code == sent and known and 0 <= now_ms - known.since_ms < JUST_PAIRED_MS:
-                return Greeted()
-            return Welcome(note=_news(message, known))
-        case "member":
-            return Welcome()
-        case "blocked":
-            return Silent()
-        case "stranger":
-            if message.chat_kind == "group":
-                return Silent()
-            return TriesCode(code) if code and not people.owner_id else Stranger()
-        case _:
-            assert_never(role)
-
-
-def maybe_code(message: InboundMessage) -> str:
-    """Where a pairing code would stand: the text, or the argument of /start (the link that koi prints)."""
-    return message.argument if message.command == "start" else message.text
-
-
-def owner_person(message: InboundMessage, *, since_ms: int) -> Person:
-    """The record of an owner who just wrote `message`."""
-    return Person(
-        user_id=message.user_id,
-        name=message.user_name,
-        role="owner",
-        since_ms=since_ms,
-        language=message.language,
-        chat_bot_id=message.bot_id,
-    )
-
-
-def _news(message: InboundMessage, known: Person | None) -> Person | None:
-    """The owner's record if it changed: alerts go to the bot that he wrote to last, in his language."""
-    person = owner_person(message, since_ms=known.since_ms if known else 0)
-    return None if message.chat_kind == "group" or person == known else person
+"""Who cannot even ask is answered once in each of these, counted from 1970."""
+DEFAULTS = TelegramSettings()
 
 
 class Door:
     """Admits messages of all bots of this process."""
 
-    def __init__(self, redis: RedisPort, people: PeopleCache, clock: Clock) -> None:
+    def __init__(
+        self, redis: RedisPort, people: PeopleCache, clock: Clock, limits: TelegramSettings = DEFAULTS
+    ) -> None:
         self._redis = redis
         self._people = people
         self.clock = clock
+        self._floods = Floods(limits)
+        self._ahead_ms = offset_ms()
+        self._asked_about: dict[str, int] = {}
+        """Groups about which the owner was asked, and until when that is not done again."""
 
-    async def admit(self, message: InboundMessage) -> Literal[True] | tuple[Push, ...]:
+    async def admit(
+        self, message: InboundMessage, *, title: str = "", tapped: bool = False
+    ) -> Literal[True] | tuple[Push, ...]:
         """True: let in. Otherwise what to answer instead, maybe nothing.
+
+        title: of the group. tapped: it is a tap on a button, which is no reason to talk to a stranger.
 
         Raises what redis-py raises.
         """
-        people = await self._people.read()
-        decision = decide(message, people, now_ms=self.clock())
+        decision = decide(message, await self._people.read(), now_ms=self.clock())
+        if isinstance(decision, Knocks):
+            self._people.changed()  # somebody may have been let in a moment ago
+            decision = decide(message, await self._people.read(), now_ms=self.clock())
+        if isinstance(decision, Welcome):
+            return await self._welcome(message, decision, title)
+        return () if tapped else await self._answered(message, decision, title)
+
+    async def _answered(self, message: InboundMessage, decision: NotLetIn, title: str) -> tuple[Push, ...]:
+        """What is said to somebody who was not let in."""
         match decision:
-            case Welcome(note=person):
-                if person is not None:
-                    await save_person(self._redis, person)
-                    self._people.changed()
-                return True
+            case Silent():
+                return ()
             case TriesCode(code=code):
                 return await self._try_code(message, code)
             case Greeted():
                 return (greeting(message),)
-            case Stranger():
-                return (self._told(message, owned=bool(people.owner_id)),)
-            case Silent():
-                return ()
+            case Unowned():
+                return (self._told(message, owned=False),)
+            case Knocks():
+                return await self._knocks(message, title)
             case _:
                 assert_never(decision)
+
+    async def _welcome(
+        self, message: InboundMessage, welcome: Welcome, title: str
+    ) -> Literal[True] | tuple[Push, ...]:
+        over = self._over(message) if welcome.is_limited else None
+        if over is not None:
+            log.info("flood_not_read", bot_id=message.bot_id, user_id=message.user_id, period=over.period)
+            return (flood_line(message, over, now_ms=self.clock() - self._ahead_ms),)
+        if welcome.note is not None:
+            await save_person(self._redis, welcome.note)
+            self._people.changed()
+        if welcome.in_unknown_group:
+            await self._ask_about(message, title, most_open=MOST_OPEN if welcome.is_limited else ANY_NUMBER)
+        return True
+
+    def _over(self, message: InboundMessage) -> Over | None:
+        return self._floods.over(message, self.clock() - self._ahead_ms)
+
+    async def _knocks(self, message: InboundMessage, title: str) -> tuple[Push, ...]:
+        """Somebody who was not let in. Of a flood of theirs nothing is stored."""
+        if self._over(message) is not None:
+            return ()
+        if message.chat_kind == "group":
+            await self._ask_about(message, title, most_open=MOST_OPEN)
+            return ()
+        knocked = await ask(self._redis, message, now_ms=self.clock())
+        if knocked is None:
+            return (self._told(message, owned=True),)
+        log.debug("stranger_knocked", bot_id=message.bot_id, user_id=message.user_id, times=knocked.times)
+        to_owner = knocking.asked(message, knocked.knock, self._people.last(), message.bot)
+        return (*knocking.told(message, knocked.knock, knocked.times), to_owner)
+
+    async def _ask_about(self, message: InboundMessage, title: str, *, most_open: int) -> None:
+        """Have the owner asked about a group, once; stored here, since the message itself may be let in."""
+        chat_id, now_ms = message.chat_id, self.clock()
+        if now_ms < self._asked_about.get(chat_id, 0):
+            return
+        knocked = await ask(self._redis, message, now_ms=now_ms, title=title, most_open=most_open)
+        if knocked is None:
+            return
+        await ingest(self._redis, [knocking.asked(message, knocked.knock, self._people.last(), message.bot)])
+        self._asked_about[chat_id] = knocked.knock.until_ms
+        log.info("group_asked_about", bot_id=message.bot_id, chat_id=chat_id)
 
     async def _try_code(self, message: InboundMessage, code: str) -> tuple[Push, ...]:
         result = await pair(self._redis, code, owner_person(message, since_ms=self.clock()))

@@ -14,18 +14,26 @@ import orjson
 from aiogram import Bot
 from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import TelegramAPIServer
-from aiogram.exceptions import AiogramError, ClientDecodeError, TelegramNetworkError, TelegramRetryAfter
+from aiogram.exceptions import (
+    AiogramError,
+    ClientDecodeError,
+    TelegramBadRequest,
+    TelegramNetworkError,
+    TelegramRetryAfter,
+)
 from aiogram.methods import TelegramMethod
 from aiogram.utils.token import TokenValidationError
-from aiohttp import ClientError, ClientTimeout
+from aiohttp import ClientError, ClientResponse, ClientTimeout, FormData
 from yarl import URL
 
-ALLOWED = ("message", "callback_query")
+ALLOWED = ("message", "edited_message", "message_reaction", "callback_query", "stopped_message_generation")
 """Kinds of updates that we ask for."""
 JSON_HEADERS = {"Content-Type": "application/json"}
 CONNECT_S = 10
 SEND = ClientTimeout(total=20, sock_connect=CONNECT_S)
 """After it nobody knows whether the message was sent."""
+UPLOAD = ClientTimeout(total=60, sock_connect=CONNECT_S)
+"""The same for a file."""
 BRIEF = ClientTimeout(total=5)
 """For what may be lost."""
 UNTOLD_WAIT_S = 1
@@ -33,6 +41,9 @@ UNTOLD_WAIT_S = 1
 POLL_S = 25
 """How long Telegram may hold a getUpdates back when nothing arrives."""
 POLL = ClientTimeout(total=POLL_S + 10, sock_connect=CONNECT_S)
+
+FETCH = ClientTimeout(total=60, sock_connect=CONNECT_S, sock_read=20)
+CHUNK_BYTES = 2**16
 
 type Json = dict[str, Any]
 
@@ -50,6 +61,23 @@ class Me:
     """Its memory store."""
     language: str = "en"
     """Spoken with people whose Telegram names no language."""
+
+
+@dataclass(frozen=True, slots=True)
+class Downloaded:
+    """A file of Telegram's."""
+
+    content: bytes
+    name: str
+    """Where Telegram keeps it: "photos/file_0.jpg"."""
+
+
+class FileTooLarge(Exception):
+    """The file has more bytes than asked for. `size_bytes`: so many, or at least so many."""
+
+    def __init__(self, size_bytes: int) -> None:
+        super().__init__(f"{size_bytes} bytes")
+        self.size_bytes = size_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +112,17 @@ class BotApi:
         self.bot_id = bot_id_of(token)
         self._urls = {
             method: URL(self._session.api.api_url(token, method), encoded=True)
-            for method in ("sendMessage", "sendChatAction", "getUpdates", "answerCallbackQuery")
+            for method in (
+                "sendMessage",
+                "sendDocument",
+                "sendMessageDraft",
+                "sendChatAction",
+                "getUpdates",
+                "answerCallbackQuery",
+                "getFile",
+                "setMyCommands",
+                "deleteMyCommands",
+            )
         }
 
     async def close(self) -> None:
@@ -97,8 +135,8 @@ class BotApi:
         entities: list[Json],
         topic_id: int = 0,
         buttons: Sequence[Sequence[Json]] = (),
-    ) -> None:
-        """sendMessage. topic_id 0: none, or General; then no thread is named (Telegram refuses General's).
+    ) -> int:
+        """sendMessage; gives the number of the message, 0 if Telegram did not say. topic_id 0: none, or General; then no thread is named (Telegram refuses General's).
 
         buttons: rows of Bot API InlineKeyboardButtons.
         """
@@ -109,7 +147,30 @@ class BotApi:
             fields["message_thread_id"] = topic_id
         if buttons:
             fields["reply_markup"] = {"inline_keyboard": buttons}
-        await self._lean("sendMessage", fields, SEND)
+        result = await self._lean("sendMessage", fields, SEND)
+        number = cast("Json", result).get("message_id") if isinstance(result, dict) else None
+        return number if isinstance(number, int) else 0
+
+    async def send_document(
+        self,
+        chat_id: int,
+        name: str,
+        content: bytes,
+        topic_id: int = 0,
+        *,
+        caption: str = "",
+        buttons: Sequence[Sequence[Json]] = (),
+    ) -> None:
+        """sendDocument: a file of this name. topic_id, buttons: as for `send`. caption: plain, at most 1,024 UTF-16 units."""
+        form = FormData({"chat_id": str(chat_id), "disable_content_type_detection": "true"})
+        if caption:
+            form.add_field("caption", caption)
+        if topic_id:
+            form.add_field("message_thread_id", str(topic_id))
+        if buttons:
+            form.add_field("reply_markup", orjson.dumps({"inline_keyboard": buttons}).decode())
+        form.add_field("document", content, filename=name, content_type="application/octet-stream")
+        await self._posted("sendDocument", form, {}, UPLOAD, chat_id)
 
     async def typing(self, chat_id: int, topic_id: int = 0) -> None:
         """sendChatAction: "typing…" for about five seconds."""
@@ -118,9 +179,58 @@ class BotApi:
             fields["message_thread_id"] = topic_id
         await self._lean("sendChatAction", fields, BRIEF)
 
+    async def draft(self, chat_id: int, draft_id: int, text: str, topic_id: int = 0) -> None:
+        """sendMessageDraft: what is written so far, shown for 30 s with a button to stop (Bot API 10.3; servers before it
+        show it without). A further draft of the same id, not 0, takes its place; so does the next message.
+        """
+        fields: Json = {
+            "chat_id": chat_id, "draft_id": draft_id, "text": text, "can_stop": True, "keep_on_stop": True,
+        }  # fmt: skip
+        if topic_id:
+            fields["message_thread_id"] = topic_id
+        await self._lean("sendMessageDraft", fields, BRIEF)
+
+    async def set_commands(self, commands: Sequence[Json], scope: Json, language: str = "") -> None:
+        """setMyCommands; without commands deleteMyCommands: what a wider scope says is shown again.
+
+        commands: Bot API BotCommands; scope: a BotCommandScope. language: two letters; "": all that have none of their own.
+        """
+        fields: Json = {"scope": scope, **({"language_code": language} if language else {})}
+        if commands:
+            await self._lean("setMyCommands", {**fields, "commands": list(commands)}, SEND)
+        else:
+            await self._lean("deleteMyCommands", fields, SEND)
+
     async def tapped(self, query_id: str) -> None:
         """answerCallbackQuery: the button that was tapped stops spinning."""
         await self._lean("answerCallbackQuery", {"callback_query_id": query_id}, BRIEF)
+
+    async def download(self, file_id: str, max_bytes: int) -> Downloaded:
+        """getFile, and the file behind it.
+
+        Raises: FileTooLarge; nothing of the rest was read then.
+        """
+        told = await self._lean("getFile", {"file_id": file_id}, SEND)
+        size, path = int(told.get("file_size") or 0), str(told.get("file_path") or "")
+        if size > max_bytes:
+            raise FileTooLarge(size)
+        call = cast("TelegramMethod[Any]", _Call())
+        if not path:
+            raise TelegramBadRequest(method=call, message="no file_path")
+        http = await self._session.create_session()
+        try:
+            async with http.get(
+                self._session.api.file_url(self._bot.token, path), timeout=FETCH, allow_redirects=False
+            ) as response:
+                if 400 <= response.status < 500 and response.status != HTTPStatus.TOO_MANY_REQUESTS:
+                    raise TelegramBadRequest(method=call, message=f"file: HTTP {response.status}")
+                if response.status != HTTPStatus.OK:
+                    raise TelegramNetworkError(method=call, message=f"file: HTTP {response.status}")
+                return Downloaded(await _at_most(response, max_bytes), path)
+        except TimeoutError as error:
+            raise TelegramNetworkError(method=call, message="no file in time") from error
+        except ClientError as error:
+            raise TelegramNetworkError(method=call, message=type(error).__name__) from error
 
     async def poll(self, offset: int = 0) -> list[Json]:
         """getUpdates: confirms what is before `offset`, waits for more. 0: from the first that was not confirmed.
@@ -147,12 +257,21 @@ class BotApi:
         )
 
     async def _lean(self, method: str, fields: Json, timeout: ClientTimeout) -> Any:  # noqa: ASYNC109 — aiohttp's limits
+        return await self._posted(method, orjson.dumps(fields), JSON_HEADERS, timeout, fields.get("chat_id"))
+
+    async def _posted(
+        self,
+        method: str,
+        body: bytes | FormData,
+        headers: dict[str, str],
+        timeout: ClientTimeout,  # noqa: ASYNC109 — aiohttp's limits
+        chat_id: int | None,
+    ) -> Any:
+        """The result of one call."""
         http = await self._session.create_session()
-        call = cast("TelegramMethod[Any]", _Call(fields.get("chat_id")))
+        call = cast("TelegramMethod[Any]", _Call(chat_id))
         try:
-            async with http.post(
-                self._urls[method], data=orjson.dumps(fields), headers=JSON_HEADERS, timeout=timeout
-            ) as response:
+            async with http.post(self._urls[method], data=body, headers=headers, timeout=timeout) as response:
                 content = await response.read()
         except TimeoutError as error:
             raise TelegramNetworkError(method=call, message="no answer in time") from error
@@ -175,6 +294,19 @@ class BotApi:
             raise TelegramRetryAfter(
                 method=call, message="429 without a wait", retry_after=UNTOLD_WAIT_S
             ) from error
+
+
+async def _at_most(response: ClientResponse, max_bytes: int) -> bytes:
+    """The whole body.
+
+    Raises: FileTooLarge.
+    """
+    content = bytearray()
+    async for chunk in response.content.iter_chunked(CHUNK_BYTES):
+        content += chunk
+        if len(content) > max_bytes:
+            raise FileTooLarge(len(content))
+    return bytes(content)
 
 
 def _read(content: bytes) -> Json:

@@ -84,7 +84,17 @@ class Conflict:
     """409: somebody else polls with this token, or a webhook is set."""
 
 
-type Fault = NotReached | Unknown | Flooded | Gone | BadEntities | BadButtons | Refused | BadToken | Conflict
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The group has become a supergroup."""
+
+    chat_id: str
+    """Its new id."""
+
+
+type Fault = (
+    NotReached | Unknown | Flooded | Gone | Moved | BadEntities | BadButtons | Refused | BadToken | Conflict
+)
 
 
 def fault_of(error: AiogramError) -> Fault:  # noqa: PLR0911 — one line per kind
@@ -92,8 +102,10 @@ def fault_of(error: AiogramError) -> Fault:  # noqa: PLR0911 — one line per ki
     match error:
         case TelegramRetryAfter(retry_after=seconds):
             return Flooded(seconds)
-        case TelegramForbiddenError(message=message) | TelegramMigrateToChat(message=message):
+        case TelegramForbiddenError(message=message):
             return Gone(message)
+        case TelegramMigrateToChat(migrate_to_chat_id=chat_id):
+            return Moved(str(chat_id))
         case TelegramUnauthorizedError() | TelegramNotFound():
             return BadToken()
         case TelegramConflictError():

@@ -14,6 +14,7 @@ from bot.faults import (
     Fault,
     Flooded,
     Gone,
+    Moved,
     NotReached,
     Refused,
     Unknown,
@@ -54,7 +55,7 @@ def _wait_s(fault: Fault, console: Console) -> float:
             return console.telegram_away(why)
         case Unknown(why=why) | Gone(why=why) | Refused(why=why):
             return console.telegram_away(why, patience=1)
-        case BadEntities() | BadButtons():
+        case BadEntities() | BadButtons() | Moved():
             return console.telegram_away("400")
         case _:
             assert_never(fault)

@@ -8,14 +8,19 @@ import structlog
 
 from bot.admit import Door
 from bot.api import Me
-from bot.translate import Ignored, read, tap_in
+from bot.edits import amendment
+from bot.entrance import title_in
+from bot.stopping import is_stop, press, pressed_in, stop
+from bot.translate import Ignored, Read, migration_in, read, tap_in
 from infra import keys
 from infra.clock import ms
 from infra.effect import Push
 from infra.forget import forget, meant
+from infra.migrate import Migrated, migrate
 from infra.pushes import push_message
 from infra.redis_port import RedisPort
 from infra.settings import Settings
+from lanes.amend import Amended, amend
 from lanes.ingest import ingest
 from schemas.inbound import InboundMessage
 
@@ -44,6 +49,10 @@ class _Batch:
     taps: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
     """Updates that are taps, and what Telegram calls these."""
     next_update_id: int = 0
+
+    def clear(self) -> None:
+        """What it held is stored."""
+        self.pushes, self.update_ids, self.taps, self.next_update_id = [], [], [], 0
 
     def add(self, update_id: int, pushes: Sequence[Push], tap: str) -> None:
         """tap: what Telegram calls the tap on a button that the update is; "" if it is none."""
@@ -86,28 +95,71 @@ class Intake:
         """
         batch = _Batch()
         for raw in updates:
-            update_id = int(raw["update_id"])
-            tap, found = tap_in(raw), read(raw, self._me, self._door.clock())
-            if isinstance(found, Ignored):
-                log.debug("update_ignored", bot=self._me.name, update_id=update_id, reason=found.reason)
-                batch.add(update_id, (), tap)
-                continue
-            message, hold_ms = found.message, self._debounce_ms if found.maybe_part else 0
-            admitted = await self._door.admit(message)
-            if admitted is not True:
-                batch.add(
-                    update_id, () if tap else admitted, tap
-                )  # a stranger's tap is no reason to talk to him
-                continue
-            if what := what_to_forget(message):
-                stored = await self._store(batch)  # what came before goes in before: it is forgotten too
-                if stored.error:
-                    return stored
-                batch = _Batch()
-                forgot = await forget(self._redis, message.owner, what, claim=message.id)
-                message = message.model_copy(update={"forgot": forgot})
-            batch.add(update_id, (push_message(message, hold_ms),), tap)
+            update_id, tap = int(raw["update_id"]), tap_in(raw)
+            if (ids := migration_in(raw)) is not None:
+                stopped = await self._migrated(batch, update_id, ids)
+            else:
+                found = read(raw, self._me, self._door.clock())
+                if isinstance(found, Ignored):
+                    await self._press(raw, update_id, found.reason)
+                    batch.add(update_id, (), tap)
+                    continue
+                stopped = await self._read(batch, update_id, found, raw, tap)
+            if stopped:
+                return stopped
         return await self._store(batch)
+
+    async def _read(
+        self, batch: _Batch, update_id: int, found: Read, raw: Mapping[str, Any], tap: str
+    ) -> Taken | None:
+        """One message into the batch, or what it does at admission. Not None: the batch stops here."""
+        message, hold_ms = found.message, self._debounce_ms if found.maybe_part else 0
+        admitted = await self._door.admit(message, title=title_in(raw), tapped=bool(tap or message.reaction))
+        if admitted is not True:
+            batch.add(update_id, admitted, tap)
+            return None
+        what = what_to_forget(message)
+        if what or is_stop(message) or message.edited:
+            stored = await self._store(batch)  # what came before goes in before: it is meant too
+            if stored.error:
+                return stored
+            batch.clear()
+        if await self._is_carried_out(message):
+            batch.add(update_id, (), tap)
+            return None
+        if what:
+            forgot = await forget(self._redis, message.owner, what, claim=message.id)
+            message = message.model_copy(update={"forgot": forgot})
+        batch.add(update_id, (push_message(message, hold_ms),), tap)
+        return None
+
+    async def _is_carried_out(self, message: InboundMessage) -> bool:
+        """A /stop that stopped something, or an edit of what still waited: there is nothing left for a turn."""
+        if message.edited:
+            return await amend(self._redis, amendment(message)) is not Amended.MISSED
+        return is_stop(message) and await stop(self._redis, message)
+
+    async def _migrated(self, batch: _Batch, update_id: int, ids: tuple[str, str]) -> Taken | None:
+        """A group became a supergroup: all that is kept of it moves to the new id."""
+        stored = await self._store(batch)
+        if stored.error:
+            return stored
+        batch.clear()
+        old, new = ids
+        me = self._me
+        moved = await migrate(self._redis, bot_id=me.bot_id, store=me.store, old_chat_id=old, new_chat_id=new)
+        if moved is Migrated.BUSY:
+            return Taken(update_id, "a migration waits")
+        batch.add(update_id, (), "")
+        return None
+
+    async def _press(self, raw: Mapping[str, Any], update_id: int, reason: str) -> None:
+        """Of updates that are no message one is carried out: the button under a draft was pressed."""
+        pressed = pressed_in(raw, self._me)
+        if pressed is None:
+            log.debug("update_ignored", bot=self._me.name, update_id=update_id, reason=reason)
+        else:
+            await press(self._redis, pressed, update=f"{self._me.bot_id}:{update_id}")
 
     async def _store(self, batch: _Batch) -> Taken:
         taken = await self._stored(batch)

@@ -39,7 +39,8 @@ async def serve(
         else None
     )
     people = PeopleCache(redis, settings, clock)
-    shared = Shared(settings, redis, clock, stop, people, Door(redis, people, clock), say, webhook)
+    door = Door(redis, people, clock, settings.telegram)
+    shared = Shared(settings, redis, clock, stop, people, door, say, webhook)
     async with _listening(webhook, settings.telegram_webhook_bind), asyncio.TaskGroup() as group:
         beat = group.create_task(_beat(shared))
         bots = [group.create_task(OneBot(shared, account).run()) for account in found]

@@ -3,7 +3,7 @@
 from infra.effect import Push
 from infra.pushes import push_reply
 from schemas.inbound import InboundMessage
-from schemas.reply import Reply
+from schemas.reply import Button, Reply
 
 NOTICE = ":notice"
 """End of the id of a notice to the owner: when that fails, nobody is told."""
@@ -28,7 +28,15 @@ def answer(message: InboundMessage, reply_id: str, text: str, *, owner: str = ""
     return push_reply(reply)
 
 
-def to_owner(*, about: str, bot_id: str, user_id: str, text: str, language: str) -> Push:
+def to_owner(
+    *,
+    about: str,
+    bot_id: str,
+    user_id: str,
+    text: str,
+    language: str,
+    buttons: tuple[tuple[Button, ...], ...] = (),
+) -> Push:
     """A plain line for koi's owner, of nobody's memory. about: what it is about, unique."""
     reply = Reply(
         id=f"{about}{NOTICE}",
@@ -37,5 +45,6 @@ def to_owner(*, about: str, bot_id: str, user_id: str, text: str, language: str)
         text=text,
         plain=True,
         language=language,
+        buttons=buttons,
     )
     return push_reply(reply)

@@ -13,9 +13,12 @@ from bot.admit import Door
 from bot.api import BotApi, Me
 from bot.chat_action import show_typing
 from bot.console import Console
+from bot.drafts import Drafts
+from bot.files import Files
 from bot.insist import TokenRefused, insist
 from bot.intake import Intake
 from bot.limiter import Limiter
+from bot.menu import MenuKeeper
 from bot.poll import Poller
 from bot.reply import Sender
 from bot.taps import Taps
@@ -107,10 +110,11 @@ class OneBot:
         shared = self._shared
         queue = shared.settings.queue
         limiter = Limiter(shared.redis, me.bot_id, shared.settings.telegram)
+        drafts = Drafts(shared.redis, api)
         worker = LaneWorker(
             shared.redis,
             keys.outbox_queue(me.bot_id),
-            Sender(shared.redis, api, me, limiter, shared.people, shared.clock),
+            drafts.before(Sender(shared.redis, api, me, limiter, shared.people, shared.clock)),
             LaneLimits(lease_ms=ms(queue.lease), concurrency=queue.concurrency, per_turn=1),
             name=f"out-{me.bot_id}",
         )
@@ -118,11 +122,17 @@ class OneBot:
         async with asyncio.TaskGroup() as group:
             group.create_task(worker.serve())
             typing = group.create_task(show_typing(shared.redis, api))
+            drafting = group.create_task(drafts.serve())
+            files = group.create_task(Files(shared.redis, api).serve())
+            menu = group.create_task(MenuKeeper(shared.redis, api, shared.people).serve())
             taps = Taps(api)
             answering = group.create_task(taps.serve())
             failure = await unless(shared.stop, self._received(api, me, taps))
             typing.cancel()
+            drafting.cancel()
             answering.cancel()
+            menu.cancel()
+            files.cancel()
             worker.stop()
         log.info("bot_down", bot=me.name)
         if failure is not None:

@@ -4,9 +4,9 @@ A part is marked before it is sent. Who finds the mark does not know whether Tel
 with "↻" before it. Who finds the second mark leaves the part alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 from bot.split import PART_UNITS, Entity, Part, split, units_of
 from schemas.wire import WireModel, dump, load
@@ -19,14 +19,18 @@ class KeptPart(WireModel):
     """Part as it is kept."""
 
     text: str
+    """Of a message, or all that stands in a file."""
     entities: tuple[Entity, ...] = ()
     again: bool = False
+    file: str = ""
+    """Name of the file; "" for a message. Since version 2 of KeptParts."""
 
 
 class KeptParts(WireModel):
-    """All parts of a reply, kept before the first one is sent."""
+    """All parts of a reply, kept before the first one is sent. Written as version 1 unless one is a file."""
 
-    v: Literal[1] = 1
+    newest: ClassVar[int] = 2
+    v: Literal[1, 2] = 2
     parts: tuple[KeptPart, ...]
 
 
@@ -61,7 +65,7 @@ class Progress:
 
 def fresh(parts: tuple[Part, ...]) -> Progress:
     """Nothing sent yet."""
-    return Progress(tuple(KeptPart(text=part.text, entities=part.entities) for part in parts))
+    return Progress(_kept_parts(parts))
 
 
 def next_step(progress: Progress) -> Progress:
@@ -90,11 +94,21 @@ def unsent(marked: Progress) -> Progress:
     return replace(marked, mark="sending" if marked.mark == "again" else "")
 
 
+def instead(marked: Progress, parts: Sequence[Part]) -> Progress:
+    """The marked part was certainly not sent, and these are to be sent in its place."""
+    pieces = _kept_parts(parts, again=marked.part.again)
+    before, after = marked.parts[: marked.at], marked.parts[marked.at + 1 :]
+    return replace(unsent(marked), parts=(*before, *pieces, *after))
+
+
 def kept(item_id: str, progress: Progress, before: Progress | None) -> dict[str, bytes]:
     """What to put aside, under the names that `found` reads; the parts only if they changed since `before`."""
     values = {f"{item_id}:place": dump(KeptPlace(at=progress.at, mark=progress.mark, left=progress.left))}
     if before is None or before.parts is not progress.parts:
-        values[f"{item_id}:parts"] = dump(KeptParts(parts=progress.parts))
+        version = 2 if any(part.file for part in progress.parts) else 1
+        unset = {"parts": {"__all__": {"file"}}} if version == 1 else None
+        kept_parts = KeptParts(v=version, parts=progress.parts)
+        values[f"{item_id}:parts"] = kept_parts.model_dump_json(exclude=unset).encode()
     return values
 
 
@@ -110,10 +124,18 @@ def found(item_id: str, values: Mapping[str, bytes]) -> Progress | None:
     return Progress(load(KeptParts, parts).parts if parts is not None else (), at.at, at.mark, at.left)
 
 
+def _kept_parts(parts: Sequence[Part], *, again: bool = False) -> tuple[KeptPart, ...]:
+    return tuple(
+        KeptPart(text=part.text, entities=part.entities, file=part.file, again=again) for part in parts
+    )
+
+
 def _marked(part: KeptPart) -> tuple[KeptPart, ...]:
-    """The part with "↻" before it; two of them if it does not fit with it."""
+    """The part with "↻" before it (a file: in its caption); two of them if it does not fit with it."""
     if part.again:
         return (part,)
+    if part.file:
+        return (part.model_copy(update={"again": True}),)
     room = PART_UNITS - units_of(AGAIN)
     pieces = split(part.text, part.entities, units=room)
     return tuple(

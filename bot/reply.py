@@ -16,6 +16,7 @@ from bot.faults import (
     Fault,
     Flooded,
     Gone,
+    Moved,
     NotReached,
     Refused,
     Unknown,
@@ -23,12 +24,15 @@ from bot.faults import (
 )
 from bot.keyboard import Keyboard, keyboard
 from bot.limiter import Limiter
-from bot.progress import KeptPart, Progress, found, fresh, kept, next_step, sent, unsent
+from bot.plain import plainer
+from bot.progress import AGAIN, KeptPart, Progress, found, fresh, instead, kept, next_step, sent, unsent
 from bot.render import render
 from infra import keys
 from infra.clock import Clock
+from infra.migrate import Migrated, migrate
 from infra.people import PeopleCache
 from infra.redis_port import RedisPort
+from infra.sent_answers import sent_effects
 from lanes.claim import Claim, Item
 from lanes.dead import dead_letter
 from lanes.keep import keep
@@ -46,6 +50,10 @@ UNREACHED_MS = 1_000
 UNREACHED_MAX_MS = 30_000
 """Telegram cannot be reached: first wait, doubled each time up to the second."""
 BAD_TOKEN_MS = 60_000
+
+
+type Final = NotReached | Unknown | Flooded | Gone | BadEntities | BadButtons | Refused | BadToken | Conflict
+"""Faults that end the attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +107,7 @@ class Sender:
         return self._buried(claim, claim.items, reason)
 
     async def _send_parts(self, letter: Letter, at: Progress, saved: Progress | None) -> Outcome:
-        chat_id = letter.reply.chat_id
+        chat_id, numbers = letter.reply.chat_id, list[int]()
         while not (marked := next_step(at)).done:
             wait_ms = await self._limiter.turn(chat_id)
             if wait_ms:
@@ -109,6 +117,16 @@ class Sender:
             saved = marked
             last = marked.at == len(marked.parts) - 1
             fault = await self._try(letter.reply, marked.part, keyboard(letter.reply.buttons) if last else ())
+            if isinstance(fault, int):
+                numbers.append(fault)
+                fault = None
+            if isinstance(fault, BadEntities | Refused) and (parts := plainer(marked.part)):
+                at = instead(marked, parts)
+                self._log_without(fault, letter.reply)
+                continue
+            if isinstance(fault, Moved):
+                await self._keep(letter, unsent(marked), marked)
+                return await self._move(letter, fault.chat_id)
             if fault is not None:
                 return await self._after(fault, letter, marked)
             self._unreached = 0
@@ -117,28 +135,36 @@ class Sender:
         reply = letter.reply
         log.info("reply_sent", lane=reply.lane, reply_id=reply.id, parts=len(marked.parts), left=marked.left)
         notices = left_notice(reply, self._me, await self._people.read()) if marked.left else ()
-        return letter.done(Commit(pushes=notices))
+        return letter.done(Commit(sent_effects(reply.lane, reply.id, numbers), pushes=notices))
 
-    async def _try(self, reply: Reply, part: KeptPart, buttons: Keyboard) -> Fault | None:
-        """One part, without those of its entities and buttons that Telegram refuses; None: it is with the person."""
-        entities = part.entities
+    async def _try(self, reply: Reply, part: KeptPart, buttons: Keyboard) -> Fault | int:
+        """One part, without buttons if Telegram refuses them. Telegram's number of the message (0: unknown): it is with the
+        person.
+        """
         while True:
             try:
-                await self._api.send(int(reply.chat_id), part.text, list(entities), reply.topic_id, buttons)
+                return await self._send(reply, part, buttons)
             except AiogramError as error:
                 fault = fault_of(error)
-            else:
-                return None
-            match fault:
-                case BadEntities() if entities:
-                    entities = ()
-                case BadButtons() if buttons:
-                    buttons = ()
-                case _:
-                    return fault
-            log.warning("sent_without", what=type(fault).__name__, lane=reply.lane, reply_id=reply.id)
+            if not (isinstance(fault, BadButtons) and buttons):
+                return fault
+            buttons = ()
+            self._log_without(fault, reply)
 
-    async def _after(self, fault: Fault, letter: Letter, marked: Progress) -> Outcome:
+    async def _send(self, reply: Reply, part: KeptPart, buttons: Keyboard) -> int:
+        chat_id = int(reply.chat_id)
+        if part.file:
+            caption = AGAIN.strip() if part.again else ""
+            await self._api.send_document(
+                chat_id, part.file, part.text.encode(), reply.topic_id, caption=caption, buttons=buttons
+            )
+            return 0
+        return await self._api.send(chat_id, part.text, list(part.entities), reply.topic_id, buttons)
+
+    def _log_without(self, fault: Fault, reply: Reply) -> None:
+        log.warning("sent_without", what=type(fault).__name__, lane=reply.lane, reply_id=reply.id)
+
+    async def _after(self, fault: Final, letter: Letter, marked: Progress) -> Outcome:
         """How the turn ends when the marked part was not taken, or nobody knows."""
         lane, reply_id = letter.reply.lane, letter.reply.id
         log.warning("send_failed", lane=lane, reply_id=reply_id, part=marked.at, fault=type(fault).__name__)
@@ -163,6 +189,20 @@ class Sender:
                 return Done(await self._dead(letter.claim, letter.item, f"Telegram refuses it: {why}"))
             case _:
                 assert_never(fault)
+
+    async def _move(self, letter: Letter, new_chat_id: str) -> Outcome:
+        """All that is kept of the group goes to its new id, this reply with it: there it is sent."""
+        moved = await migrate(
+            self._redis, bot_id=self._me.bot_id, store=self._me.store, old_chat_id=letter.reply.chat_id,
+            new_chat_id=new_chat_id,
+        )  # fmt: skip
+        match moved:
+            case Migrated.DONE:
+                return HandBack()  # the old lane is nobody's any more: the release changes nothing
+            case Migrated.BUSY:
+                return HandBack(RESEND_MS)
+            case Migrated.BROKEN:
+                return Done(await self._dead(letter.claim, letter.item, "its group cannot be moved"))
 
     async def _keep(self, letter: Letter, progress: Progress, saved: Progress | None) -> None:
         if progress is not saved:

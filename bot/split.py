@@ -3,6 +3,7 @@
 Entities are the Bot API's dicts; their offsets and lengths count UTF-16 units, as Telegram's limits do.
 """
 
+import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
@@ -17,14 +18,28 @@ PART_ENTITIES = 100
 """Of one message; Telegram silently drops what is beyond."""
 PLACEHOLDER = "…"
 """Sent for a text in which nothing can be seen: Telegram refuses an empty message."""
+BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc")
+"""Signs without a shape that Unicode counts among the letters and symbols."""
+
+BREAKS = (
+    re.compile(r"\n[ \t]*\n"),
+    re.compile(r"\n"),
+    re.compile(r"[.!?…؟۔।](?=[\s\"'”’»)\]])[\"'”’»)\]]*\s|[。！？]"),
+    re.compile(r"\s"),
+)
+"""Where a text is cut, best first: after a paragraph, a line, a sentence, a word."""
+LEAST_SHARE = 4
+"""A better cut is taken if it leaves the part at least this fraction of what would fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One message of an answer."""
+    """One message or file of an answer."""
 
     text: str
     entities: tuple[Entity, ...] = ()
+    file: str = ""
+    """Name of the file that `text` is sent as; "" for a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +54,8 @@ class _Span:
 def split(
     text: str, entities: Sequence[Entity] = (), *, units: int = PART_UNITS, most: int = PART_ENTITIES
 ) -> tuple[Part, ...]:
-    """Parts in order, at least one, none empty. Cuts after a line, else after a word, else between graphemes.
+    """Messages in order, at least one, none empty. Cuts after a paragraph, else a line, a sentence, a word, else between
+    graphemes; within code only if that is longer than a message.
 
     What cannot be seen goes from the ends of parts. An entity over a cut continues in the next part.
     """
@@ -50,12 +66,13 @@ def split(
         _Span(at_unit(e["offset"]), at_unit(e["offset"] + e["length"]), e)
         for e in sorted(entities, key=lambda e: (e["offset"], -e["length"]))
     ]
+    solid = [(span.start, span.end) for span in spans if span.entity["type"] in {"pre", "code"}]
     parts: list[Part] = []
     start = 0
     while start < len(text):
         end = min(_fits(text, start, units), _room(spans, start, most, len(text)))
         if end < len(text):
-            end = _cut(text, start, end)
+            end = _cut(text, start, end, solid)
         part = _part(text, start, end, spans)
         if visible(part.text):
             parts.append(part)
@@ -65,7 +82,7 @@ def split(
 
 def visible(text: str) -> bool:
     """Whether something in it can be seen: not only spaces, controls, and characters of no width."""
-    return any(unicodedata.category(char)[0] not in "CZ" for char in text)
+    return any(unicodedata.category(char)[0] not in "CZ" and char not in BLANK for char in text)
 
 
 def units_of(text: str) -> int:
@@ -94,13 +111,32 @@ def _room(spans: Sequence[_Span], start: int, most: int, end: int) -> int:
     return max(inside[most], start + 1) if len(inside) > most else end
 
 
-def _cut(text: str, start: int, end: int) -> int:
-    """Where to cut so that the part ends at or before `end`."""
-    for mark in ("\n", " "):
-        found = text.rfind(mark, start, end)
+def _cut(text: str, start: int, end: int, solid: Sequence[tuple[int, int]]) -> int:
+    """Where to cut so that the part ends at or before `end`. solid: what is better not cut, in order and apart."""
+    crossed = next((first for first, last in solid if start < first < end < last), None)
+    if crossed is not None and text[start:crossed].strip():
+        end = crossed
+        if text[end - 1] == "\n":
+            return end
+    inside = [(first, last) for first, last in solid if first > start and last <= end]
+    ends = [_last_end(pattern, text, start, end, inside) for pattern in BREAKS]
+    least = start + (end - start) // LEAST_SHARE
+    for found in (*(e for e in ends if e >= least), *ends):
         if found > start and text[start:found].strip():
-            return found + 1
-    return _grapheme_end(text, start, end)
+            return found
+    return end if end == crossed else _grapheme_end(text, start, end)
+
+
+def _last_end(
+    pattern: re.Pattern[str], text: str, start: int, end: int, solid: Sequence[tuple[int, int]]
+) -> int:
+    """The last end of a match that is not within a solid stretch; `start` if there is none."""
+    best = start
+    for found in pattern.finditer(text, start, end):
+        at = found.end()
+        if not any(first < at < last for first, last in solid):
+            best = at
+    return best
 
 
 def _grapheme_end(text: str, start: int, end: int) -> int:
@@ -123,7 +159,7 @@ def _part(text: str, start: int, end: int, spans: Sequence[_Span]) -> Part:
     clipped: list[Entity] = []
     for span in spans:
         begin, finish = max(span.start, first), min(span.end, last)
-        if begin < finish:
+        if text[begin:finish].strip():
             offset, length = units_of(text[first:begin]), units_of(text[begin:finish])
             clipped.append({**span.entity, "offset": offset, "length": length})
     return Part(text[first:last], tuple(clipped))

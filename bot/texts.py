@@ -5,4 +5,4 @@ from pathlib import Path
 from infra.texts import Catalog
 
 CATALOG = Catalog(Path(__file__).parent / "locales")
-say = CATALOG.say
+say, say_n = CATALOG.say, CATALOG.say_n

@@ -11,18 +11,18 @@ from aiogram.types import (
     Chat,
     InaccessibleMessage,
     Message,
-    MessageOriginChannel,
-    MessageOriginChat,
-    MessageOriginHiddenUser,
-    MessageOriginUnion,
-    MessageOriginUser,
+    MessageReactionUpdated,
+    ReactionTypeEmoji,
     Update,
     User,
 )
-from pydantic import ValidationError
 
 from bot.api import Me
+from bot.attached import album_of, attachments_of
+from bot.replied import is_reply_to, origin_name, replied_fields
+from bot.sent import media_of, shared
 from bot.split import units_of
+from bot.updates import parse
 from infra.clean import clean
 from schemas.inbound import InboundMessage
 
@@ -32,15 +32,13 @@ MAYBE_CUT_UNITS = 4000
 """Telegram's apps cut a long paste into messages of up to 4,096 UTF-16 units; a little less for cuts at a word."""
 GENERAL_TOPIC = 1
 """Thread id of a forum's General: it must not be named when answering."""
-MEDIA = (
-    "voice", "audio", "photo", "video", "video_note", "animation", "document", "sticker", "location", "venue",
-    "contact", "poll", "dice", "story", "paid_media", "checklist", "game",
-)  # fmt: skip
-"""Fields of a Message that hold something a person sent on purpose."""
 COMMAND = re.compile(r"/(?P<name>[A-Za-z0-9_]{1,32})(?:@(?P<bot>\w+))?(?:\s+(?P<argument>.*))?", re.DOTALL)
 NAME_CHARS = 64
-SOMEBODY = "somebody"
-"""Who forwards need not have a name."""
+DISLIKE = "👎"
+RETRY_OFFER = "/retry offer"
+"""What a dislike on an answer asks for."""
+EDITABLE_MS = 48 * 3_600_000
+"""An edit of something older is of no interest any more; Telegram's own limit for most messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +64,13 @@ def read(raw: Mapping[str, Any], me: Me, now_ms: int) -> Read | Ignored:
     """
     try:
         update = parse(raw)
-        message = update if isinstance(update, Ignored) else translate(update, me, now_ms)
-        if isinstance(message, Ignored):
-            return message
-        return Read(message, not isinstance(update, Ignored) and maybe_part(update.message))
+        if isinstance(update, str):
+            return Ignored(update)
+        message = translate(update, me, now_ms)
+        return message if isinstance(message, Ignored) else Read(message, maybe_part(update.message))
     except Exception as error:  # noqa: BLE001 — aiogram's parser meets the world here
         log.warning("update_unreadable", update_id=raw.get("update_id"), error=type(error).__name__)
         return Ignored("unreadable")
-
-
-def parse(raw: Mapping[str, Any]) -> Update | Ignored:
-    """One update of getUpdates or a webhook; whatever aiogram cannot read is ignored, alone."""
-    try:
-        return Update.model_validate(raw)
-    except ValidationError:
-        pass
-    try:
-        return Update.model_validate(_mended(raw))
-    except ValidationError as error:
-        return Ignored(f"unreadable: {error.error_count()} error(s)")
 
 
 def tap_in(raw: Mapping[str, Any]) -> str:
@@ -94,55 +80,114 @@ def tap_in(raw: Mapping[str, Any]) -> str:
     return query_id if isinstance(query_id, str) else ""
 
 
+def migration_in(raw: Mapping[str, Any]) -> tuple[str, str] | None:
+    """(old chat id, new chat id) of a group that became a supergroup, as each of both chats is told; None for any other
+    update.
+    """
+    message = raw.get("message")
+    fields = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
+    chat = fields.get("chat")
+    here = cast("dict[str, Any]", chat).get("id") if isinstance(chat, dict) else None
+    to, from_ = fields.get("migrate_to_chat_id"), fields.get("migrate_from_chat_id")
+    if isinstance(here, int) and isinstance(to, int):
+        return str(here), str(to)
+    if isinstance(here, int) and isinstance(from_, int):
+        return str(from_), str(here)
+    return None
+
+
 def translate(update: Update, me: Me, now_ms: int) -> InboundMessage | Ignored:
-    """The message in an update, or the command of the button that was tapped."""
+    """The message in an update, or the command of the button that was tapped, or of the reaction that was given."""
     if update.callback_query is not None:
         return _tapped(update, update.callback_query, me, now_ms)
-    message = update.message
+    if update.message_reaction is not None:
+        return _reacted(update, update.message_reaction, me)
+    message = update.message or update.edited_message
     if message is None:
         return Ignored(f"no message but {_kind(update)}")
-    text = clean(message.text or message.caption or "")
-    command = None if message.forward_origin or not message.text else COMMAND.fullmatch(text)
-    reason = _sender_fault(message) or _content_fault(message, me, text, command)
+    edited, text, words = (
+        update.message is None,
+        clean(message.text or message.caption or ""),
+        shared(message),
+    )
+    command = COMMAND.fullmatch(text) if message.text and not message.forward_origin else None
+    reason = (
+        _sender_fault(message)
+        or _content_fault(message, me, text, command)
+        or (_edit_fault(message, text, now_ms) if edited else "")
+    )
     if reason or message.from_user is None:
         return Ignored(reason)
+    is_command = command is not None and not edited
     return InboundMessage(
         **_place(update, message.chat, message.from_user, me),
         topic_id=topic_of(message),
         message_id=message.message_id,
         sent_at_ms=round(message.date.timestamp() * 1000),
         text=text,
-        kind="command" if command else "text" if text else "unsupported",
-        command=command["name"].lower() if command else "",
-        argument=(command["argument"] or "").strip() if command else "",
-        media="" if text else _media(message),
-        **_newer(message),
+        kind="command" if is_command else "text" if text or words else "unsupported",
+        command=command["name"].lower() if command and is_command else "",
+        argument=(command["argument"] or "").strip() if command and is_command else "",
+        media="" if text or words else media_of(message),
+        **_newer(message, me, edited=edited, words=words),
     )
 
 
-def _newer(message: Message) -> dict[str, Any]:
+def _newer(message: Message, me: Me, *, edited: bool, words: str) -> dict[str, Any]:
     """Fields of version 2 with that version, or nothing: an older worker reads a message that has none of them."""
-    found: dict[str, Any] = {}
+    found = replied_fields(message, me)
     if message.forward_origin is not None:
-        found["forwarded_from"] = _origin(message.forward_origin)
+        found["forwarded_from"] = origin_name(message.forward_origin)
     place = message.location or (message.venue.location if message.venue else None)
     if place is not None:
         found |= {"latitude": place.latitude, "longitude": place.longitude}
+    if files := attachments_of(message):
+        found["attachments"] = files
+    if album := album_of(message):
+        found["album"] = album
+    if words:
+        found["shared"] = words
+    if edited:
+        found["edited"] = True
     return {"v": 2, **found} if found else {}
 
 
-def _origin(origin: MessageOriginUnion) -> str:
-    """Whose words were forwarded: the name of a person, a group or a channel."""
-    match origin:
-        case MessageOriginUser():
-            name = origin.sender_user.full_name
-        case MessageOriginHiddenUser():
-            name = origin.sender_user_name
-        case MessageOriginChat():
-            name = origin.sender_chat.title
-        case MessageOriginChannel():
-            name = origin.chat.title
-    return " ".join(clean(name or "").split())[:NAME_CHARS].strip() or SOMEBODY
+def _edit_fault(message: Message, text: str, now_ms: int) -> str:
+    """A live location moves, a poll is voted in: without a text, nothing was said anew."""
+    if not text:
+        return "an edit without words"
+    at_ms = message.edit_date * 1000 if message.edit_date else now_ms
+    too_old = at_ms - message.date.timestamp() * 1000 > EDITABLE_MS
+    return "an edit of something old" if too_old else ""
+
+
+def _reacted(update: Update, reaction: MessageReactionUpdated, me: Me) -> InboundMessage | Ignored:
+    """A new dislike is a command, for whoever knows which answer it is on (Telegram says neither whose message it is, nor
+    in which topic).
+    """
+    user, chat = reaction.user, reaction.chat
+    if user is None or user.is_bot:
+        return Ignored("not from a person")
+    if reason := _chat_fault(chat):
+        return Ignored(reason)
+    if chat.is_forum:
+        return Ignored("in a topic that Telegram does not name")
+    before, now = ({one.emoji for one in some if isinstance(one, ReactionTypeEmoji)}
+                   for some in (reaction.old_reaction, reaction.new_reaction))  # fmt: skip
+    if DISLIKE not in now - before:
+        return Ignored("a reaction that asks for nothing")
+    name, _, argument = RETRY_OFFER.removeprefix("/").partition(" ")
+    return InboundMessage(
+        **_place(update, chat, user, me),
+        v=2,
+        message_id=reaction.message_id,
+        sent_at_ms=round(reaction.date.timestamp() * 1000),
+        text=RETRY_OFFER,
+        kind="command",
+        command=name,
+        argument=argument,
+        reaction=DISLIKE,
+    )
 
 
 def _tapped(update: Update, tap: CallbackQuery, me: Me, now_ms: int) -> InboundMessage | Ignored:
@@ -206,7 +251,7 @@ def _command_fault(command: re.Match[str] | None, me: Me) -> str:
 
 
 def _content_fault(message: Message, me: Me, text: str, command: re.Match[str] | None) -> str:
-    if not text and not _media(message):
+    if not text and not media_of(message):
         return "a service message"
     if reason := _command_fault(command, me):
         return reason
@@ -234,10 +279,6 @@ def _kind(update: Update) -> str:
     return next((name for name in update.model_fields_set if name != "update_id"), "nothing")
 
 
-def _media(message: Message) -> str:
-    return next((name for name in MEDIA if getattr(message, name, None)), "")
-
-
 def _two_letters(code: str | None) -> str:
     """ "pt-br" → "pt"."""
     found = (code or "").replace("_", "-").partition("-")[0].lower()
@@ -246,8 +287,7 @@ def _two_letters(code: str | None) -> str:
 
 def _addressed(message: Message, me: Me) -> bool:
     """In a group: a reply to the bot, or its name in the text."""
-    replied = message.reply_to_message
-    if replied is not None and replied.from_user is not None and str(replied.from_user.id) == me.bot_id:
+    if is_reply_to(message, me):
         return True
     units = (message.text or message.caption or "").encode("utf-16-le", "surrogatepass")
     for entity in message.entities or message.caption_entities or ():
@@ -258,16 +298,3 @@ def _addressed(message: Message, me: Me) -> bool:
             if name.decode("utf-16-le", "replace").lower() == me.username.lower():
                 return True
     return False
-
-
-def _mended(value: Any) -> Any:
-    """The same with half characters replaced, at any depth; they count one UTF-16 unit before and after."""
-    match value:
-        case str():
-            return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        case dict():
-            return {key: _mended(item) for key, item in cast("dict[str, Any]", value).items()}
-        case list():
-            return [_mended(item) for item in cast("list[Any]", value)]
-        case _:
-            return value

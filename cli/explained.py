@@ -34,6 +34,7 @@ PARTS = {
     "block": later("memory of earlier conversations"),
     "message": later("the message"),
     "note": later("note on the message"),
+    "files": later("pictures and documents"),
     "round": later("step with tools"),
 }
 LEFT = {

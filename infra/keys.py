@@ -27,6 +27,7 @@ PERMANENT = (
     "koi:dead:*",         # dead letters of an owner
     "koi:dead",           # their ids
     "koi:people",         # who was let in
+    "koi:groups",         # the same of groups
     "koi:pairing",        # the code for the first owner; gone once used
     "koi:expiry",         # which keys hold text, by when it must go
     "koi:count:*",        # counters
@@ -241,6 +242,26 @@ def tries(user_id: str) -> str:
     return f"koi:tries:{user_id}"
 
 
+def groups() -> str:
+    """hash chat id → Group JSON."""
+    return "koi:groups"
+
+
+def knock(who: str) -> str:
+    """hash: knock, Knock JSON; until; times, how often it was asked; as long as its code is good."""
+    return f"koi:knock:{who}"
+
+
+def knocks(kind: str) -> str:
+    """zset who → when its code is over, ms of koi's clock; kind: person, group."""
+    return f"koi:knocks:{kind}"
+
+
+def menu(bot_id: str) -> str:
+    """hash scope:language → hash of the commands that Telegram shows there; 30 days."""
+    return f"koi:menu:{bot_id}"
+
+
 # ── sending ──────────────────────────────────────────────────────────────────────────────────────────────────────
 def send_limit(bot_id: str, chat_id: str = "") -> str:
     """string: GCRA arrival time of a chat, or of the whole bot."""
@@ -257,9 +278,40 @@ def typing_channel(bot_id: str) -> str:
     return f"koi:typing:{bot_id}"
 
 
+def draft_channel(bot_id: str) -> str:
+    """pub/sub: TurnDraft JSON, what a turn has written so far."""
+    return f"koi:draft:{bot_id}"
+
+
+def stop(lane: str) -> str:
+    """string: which turn of the lane is to end early: its id, or that of the message it will answer first; 10 minutes."""
+    return f"koi:stop:{lane}"
+
+
+def stop_channel() -> str:
+    """pub/sub: the same value, of any lane."""
+    return "koi:stops"
+
+
+def sent_answers(lane: str) -> str:
+    """list of "message turn": the newest messages that are answers of the bot (infra.sent_answers); 24 h."""
+    return f"koi:sent:{lane}"
+
+
 def local_channel(lane: str) -> str:
     """pub/sub: replies for the `koi chat` windows of a lane."""
     return f"koi:local:{lane}"
+
+
+# ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────
+def file_requests(bot_id: str) -> str:
+    """list of FileRequest JSON: what running turns want of this bot; a minute."""
+    return f"koi:files:{bot_id}"
+
+
+def file(turn_id: str, unique_id: str) -> str:
+    """list of one: FileAnswer JSON, a line end, the bytes. Who takes it, removes it; else two minutes."""
+    return f"koi:file:{turn_id}:{unique_id}"
 
 
 # ── operations ───────────────────────────────────────────────────────────────────────────────────────────────────

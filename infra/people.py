@@ -1,4 +1,4 @@
-"""Who may use the bots: the owner, people who were paired, and the ids that the settings allow."""
+"""Who may use the bots: the owner, people and groups that the owner let in, and the ids that the settings allow."""
 
 import re
 import secrets
@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import structlog
 
 from infra import keys
 from infra.clock import Clock
+from infra.effect import Effect
 from infra.redis_port import RedisPort
 from infra.scripts import Script
 from infra.settings import Settings
-from schemas.person import Person
-from schemas.wire import NewerVersion, NotReadable, dump, load
+from infra.together import checked, together
+from schemas.person import Group, Person
+from schemas.wire import NewerVersion, NotReadable, WireModel, dump, load
 
 log = structlog.get_logger()
 
@@ -33,26 +35,34 @@ CACHE_MS = 3_000
 
 _PAIR = Script(Path(__file__).with_name("pair.lua"))
 
-type Role = Literal["owner", "member", "blocked", "stranger"]
+type Role = Literal["owner", "member", "guest", "blocked", "stranger"]
+type GroupRole = Literal["approved", "blocked", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Everybody with a role, as read at one moment."""
+    """Everybody with a role, and every group, as read at one moment."""
 
     owner_id: str = ""
     """ "" as long as nobody is."""
     by_id: Mapping[str, Person] = field(default_factory=dict[str, Person])
     allowed: frozenset[str] = frozenset()
+    groups: Mapping[str, Group] = field(default_factory=dict[str, Group])
+    """By the id of their chat."""
 
     def role_of(self, user_id: str) -> Role:
         """Blocked beats the list of allowed ids; nobody blocks the owner."""
         if user_id and user_id == self.owner_id:
             return "owner"
         person = self.by_id.get(user_id)
-        if person is not None and person.role == "blocked":
-            return "blocked"
+        if person is not None and person.role in {"blocked", "guest"}:
+            return person.role
         return "member" if person is not None or user_id in self.allowed else "stranger"
+
+    def group_role(self, chat_id: str) -> GroupRole:
+        """Approved: everybody there may talk to the bots, in that group."""
+        group = self.groups.get(chat_id)
+        return "unknown" if group is None else group.role
 
 
 class Pairing(Enum):
@@ -66,15 +76,29 @@ class Pairing(Enum):
 
 
 async def read_people(redis: RedisPort, settings: Settings) -> People:
-    """Everybody. A record that cannot be read (or is of a newer version) lets nobody in."""
-    by_id: dict[str, Person] = {}
-    for user_id, raw in (await redis.hgetall(keys.people())).items():
-        try:
-            by_id[user_id.decode()] = load(Person, raw)
-        except (NotReadable, NewerVersion) as error:
-            log.warning("person_unreadable", user_id=user_id.decode(), error=str(error))
+    """Everybody, in one round trip. A record that cannot be read (or is of a newer version) lets nobody in."""
+    people, groups = checked(
+        await together(redis).run(("HGETALL", keys.people()), ("HGETALL", keys.groups()))
+    )
+    by_id = _readable(Person, people)
     paired = next((p.user_id for p in by_id.values() if p.role == "owner"), "")
-    return People(settings.telegram_owner or paired, by_id, frozenset(settings.telegram_allowed_users))
+    return People(
+        settings.telegram_owner or paired,
+        by_id,
+        frozenset(settings.telegram_allowed_users),
+        _readable(Group, groups),
+    )
+
+
+def _readable[W: WireModel](model: type[W], found: object) -> dict[str, W]:
+    """Those records of a hash that this process can read, by their id."""
+    readable: dict[str, W] = {}
+    for raw_id, raw in cast("Mapping[bytes, bytes]", found).items():
+        try:
+            readable[raw_id.decode()] = load(model, raw)
+        except (NotReadable, NewerVersion) as error:
+            log.warning("person_unreadable", kind=model.__name__, id=raw_id.decode(), error=str(error))
+    return readable
 
 
 async def owner_id(redis: RedisPort, settings: Settings) -> str:
@@ -112,6 +136,26 @@ class PeopleCache:
 async def save_person(redis: RedisPort, person: Person) -> None:
     """Store one person as given."""
     await redis.hset(keys.people(), person.user_id, dump(person))
+
+
+def person_effect(person: Person) -> Effect:
+    """The same as `save_person`, for a commit."""
+    return Effect("HSET", keys.people(), (person.user_id, dump(person)))
+
+
+def stranger_effect(user_id: str) -> Effect:
+    """Whoever it was has no role any more."""
+    return Effect("HDEL", keys.people(), (user_id,))
+
+
+def group_effect(group: Group) -> Effect:
+    """Store one group as given."""
+    return Effect("HSET", keys.groups(), (group.chat_id, dump(group)))
+
+
+def unknown_group_effect(chat_id: str) -> Effect:
+    """As if nobody had ever written there."""
+    return Effect("HDEL", keys.groups(), (chat_id,))
 
 
 async def pairing_code(redis: RedisPort, settings: Settings) -> str:

@@ -101,6 +101,9 @@ class TelegramSettings(Section):
     chat_messages_per_second: float = Field(default=1, gt=0)
     """In one private chat, bursts of a few allowed."""
     group_messages_per_minute: float = Field(default=20, gt=0)
+    person_messages_per_minute: int = Field(default=20, ge=1)
+    """That are read of one person other than the owner, over all chats; what comes beyond is not read, and they are told."""
+    person_messages_per_hour: int = Field(default=200, ge=1)
 
 
 class MoneySettings(Section):

@@ -10,7 +10,7 @@ import httpx2
 from llm.candidates import Service
 from llm.errors import CallFailed
 from llm.events import Heard, read_event
-from llm.failure import Failure, kind_of, limit_tokens_in, names, refuses_tools, retry_after_s
+from llm.failure import Failure, kind_of, limit_tokens_in, names, refuses_media, refuses_tools, retry_after_s
 from llm.payload import parameters
 from llm.request import ModelRequest
 
@@ -85,14 +85,15 @@ def _answered_with(error: anthropic.APIStatusError) -> Failure:
     headers: Mapping[str, str] = error.response.headers
     error_type, message = _text(error.type), _text(error.api_message)
     kind = kind_of(error.status_code, error_type, error.error_code or "", message)
-    about_tools = refuses_tools(kind, message)
+    about_tools, about_media = refuses_tools(kind, message), refuses_media(kind, message)
     return Failure(
-        "rejected" if about_tools else kind,
+        "rejected" if about_tools or about_media else kind,
         f"HTTP {error.status_code} {names(error.error_code or error_type, error.request_id)}".rstrip(),
         retry_after_s(headers),
         retry_same=headers.get("x-should-retry") != "false",
         limit_tokens=limit_tokens_in(message) if kind == "too_long" else None,
         about_tools=about_tools,
+        about_media=about_media,
     )
 
 

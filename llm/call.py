@@ -1,7 +1,7 @@
 """The calls of one completion: each is permitted before it is made, recorded when it is over, and told to the breaker."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -10,6 +10,7 @@ from llm.breaker import Breaker
 from llm.candidates import Candidate
 from llm.draft import Draft, Ended, Paused, Verdict, verdict_on
 from llm.failure import Failure
+from llm.halt import Halt
 from llm.patience import patience_for
 from llm.payload import effort_for, offers_tools, web_reach
 from llm.provider import Provider, ShowText, listen
@@ -19,6 +20,7 @@ from llm.request import (
     CallEnded,
     CallPlanned,
     Denied,
+    Ending,
     Message,
     ModelRequest,
     Outcome,
@@ -48,6 +50,15 @@ class Terms:
     on_call: OnCall
     on_text: ShowText | None = None
     before_call: BeforeCall | None = None
+    halt: Halt | None = None
+
+    @property
+    def halted(self) -> bool:
+        return self.halt is not None and self.halt.is_set()
+
+    async def pause(self, seconds: float) -> None:
+        """Sleep; not after it was halted."""
+        await (asyncio.sleep(seconds) if self.halt is None else self.halt.pause(seconds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +78,12 @@ class Said:
 
 
 NOTHING_SAID = Said()
+STOPPED = Ended("stopped")
+"""What was said by then stands, however little it is."""
+OUTCOMES: Mapping[Ending, Outcome] = {
+    "complete": "answered", "tools": "tools", "truncated": "truncated", "refused": "refused",
+    "interrupted": "interrupted", "stopped": "interrupted",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +108,12 @@ class Calls:
     async def make(
         self, link: Link, request: ModelRequest, *, followers: int, said: Said = NOTHING_SAID
     ) -> Called | Denied:
-        """One call. `said`: what the model said before it paused. `followers`: who can be asked after it."""
+        """One call; none, once it was halted. `said`: what the model said before it paused. `followers`: who can be asked
+        after it.
+        """
         candidate, provider = link
+        if self.terms.halted:
+            return Called(Draft(), STOPPED, NOTHING)
         planned = _planned(self.new_id(), candidate, _continued(request, said, candidate))
         permit = None if self.terms.before_call is None else await self.terms.before_call(planned)
         if isinstance(permit, Denied):
@@ -103,7 +124,7 @@ class Calls:
         patience = patience_for(now=started, deadline_at=self.terms.deadline_at, followers=followers)
         try:
             events = provider.stream(candidate.model, _within(planned.request, permit))
-            failure = await listen(events, draft, patience, self._shower(said.text))
+            failure = await listen(events, draft, patience, self._shower(said.text), self.terms.halt)
         except BaseException as error:  # noqa: BLE001 (raised again below)
             try:
                 await self._over(ended, draft, now() - started)
@@ -114,7 +135,7 @@ class Calls:
         verdict = called.verdict
         detail = failure.detail if failure else verdict.detail if isinstance(verdict, Failure) else ""
         await self._over(replace(ended, outcome=_outcome(verdict), detail=detail), draft, took_s)
-        await self._tell(candidate, signal_of(verdict, heard=draft.heard, took_s=took_s))
+        await self._tell(candidate, _signal(called, took_s))
         return called
 
     async def _over(self, ended: CallEnded, draft: Draft, took_s: float) -> None:
@@ -148,6 +169,8 @@ def _called(
     if draft.acts and draft.ended:
         taken = {use.id for message in request.messages for use in message.uses}
         gathered = draft.gather(taken=taken, calls=offers_tools(request, candidate.service))
+    if draft.halted:
+        return Called(draft, STOPPED, gathered)
     verdict = verdict_on(
         draft,
         failure,
@@ -156,6 +179,12 @@ def _called(
         after_tools=bool(request.messages[-1].results),
     )
     return Called(draft, verdict, gathered)
+
+
+def _signal(called: Called, took_s: float) -> Signal:
+    if called.draft.halted and not called.draft.heard:
+        return SAYS_NOTHING
+    return signal_of(called.verdict, heard=called.draft.heard, took_s=took_s)
 
 
 def _abandoned(planned: CallPlanned, candidate: Candidate) -> CallEnded:
@@ -198,6 +227,6 @@ def _outcome(verdict: Verdict) -> Outcome:
         case Paused():
             return "paused"
         case Ended(ending=ending):
-            return "answered" if ending == "complete" or ending == "tools" else ending  # noqa: PLR1714 (narrows)
+            return OUTCOMES[ending]
         case _:
             assert_never(verdict)

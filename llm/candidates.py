@@ -29,6 +29,10 @@ class Capabilities:
     thinking: bool = False
     effort: bool = False
     tool_choice: bool = False
+    images: bool = True
+    """One that cannot see says so, and is asked again without them (llm.walk)."""
+    documents: bool = False
+    """PDFs as `document` blocks: vLLM and others refuse them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +59,15 @@ class Candidate:
     model: str
 
 
-OFFLINE = Service("offline", can=Capabilities(tools=False))
+OFFLINE = Service("offline", can=Capabilities(tools=False, images=False))
 FIRST_PARTY = Capabilities(
-    count_tokens=True, caching=True, server_tools=True, thinking=True, effort=True, tool_choice=True
+    count_tokens=True,
+    caching=True,
+    server_tools=True,
+    thinking=True,
+    effort=True,
+    tool_choice=True,
+    documents=True,
 )
 OPENROUTER = Capabilities(caching=True)
 

@@ -10,6 +10,7 @@ from infra.settings import Settings
 from llm.breaker import Breaker
 from llm.call import BeforeCall, Calls, Link, OnCall, Terms
 from llm.candidates import OFFLINE_MODEL, Candidate, Service, candidates_from
+from llm.halt import Halt
 from llm.lazy import LazyProvider
 from llm.offline import OfflineProvider
 from llm.provider import Provider, ShowText
@@ -62,7 +63,7 @@ class Chain:
         for _, provider in self.links:
             await provider.aclose()
 
-    async def complete(
+    async def complete(  # noqa: PLR0913 — the terms of an answer, each by its name
         self,
         request: ModelRequest,
         *,
@@ -71,13 +72,15 @@ class Chain:
         on_text: ShowText | None = None,
         before_call: BeforeCall | None = None,
         first: str = "",
+        halt: Halt | None = None,
     ) -> Completion:
         """One answer, from one model. `deadline_at`: seconds of the running loop's `time()`. `first`: id of the model
         that is asked before the others, if it is one of them: a turn with tools goes on with the model that began it.
+        `halt`: when it is set, the answer ends with what was said by then (ending "stopped"); nobody else is asked.
 
         Raises: RequestRejected, NoModelAnswered, NotAllowed: see there. May be cancelled at any await.
         """
-        terms = Terms(deadline_at, on_call, on_text, before_call)
+        terms = Terms(deadline_at, on_call, on_text, before_call, halt)
         calls = Calls(terms, self.new_id, self.breaker, await self._states(deadline_at))
         links = sorted(self.links, key=lambda link: link[0].model != first) if first else self.links
         asked = self.links[0][0].model

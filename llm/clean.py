@@ -35,7 +35,14 @@ def _cleaned(message: Message) -> Message:
 def _join(one: Message, other: Message) -> Message:
     """An answer that is joined to another is not verbatim any more."""
     text = f"{one.text}\n\n{other.text}" if one.text and other.text else one.text or other.text
-    return Message(one.role, text, one.uses + other.uses, one.results + other.results)
+    return Message(
+        one.role,
+        text,
+        one.uses + other.uses,
+        one.results + other.results,
+        documents=one.documents + other.documents,
+        images=one.images + other.images,
+    )
 
 
 def _paired(messages: Sequence[Message], at: int) -> Message:
@@ -56,4 +63,4 @@ def _paired(messages: Sequence[Message], at: int) -> Message:
 def _not_blank(message: Message) -> Message:
     if message.text.strip():
         return message
-    return replace(message, text="" if message.uses or message.results else BLANK)
+    return replace(message, text="" if message.uses or message.results or message.has_files else BLANK)

@@ -1,7 +1,7 @@
 """What one call has said so far, and what it amounts to when it is over. Pure."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from infra.clean import clean
@@ -12,6 +12,8 @@ from llm.request import UNKNOWN, Ending, Usage
 
 CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
 """Stop reasons of an answer that ends in the middle."""
+BYTES_PER_TOKEN = 4
+"""Of English; other languages have fewer bytes a token, so that theirs count as too few rather than too many."""
 QUIET = frozenset({TEXT, "thinking", "redacted_thinking"})
 
 
@@ -33,6 +35,8 @@ class Draft:
     """A tool of the service is at work: nothing comes until it is done."""
     acts: bool = False
     """There is a block that is neither text nor thought."""
+    halted: bool = False
+    """Whoever asked did not want to hear more (llm.halt)."""
 
     @property
     def text(self) -> str:
@@ -64,6 +68,24 @@ class Draft:
                 pass
             case _:
                 assert_never(heard)
+
+    def halt(self) -> None:
+        """No more is heard. The service bills what was written by then, but says how much only at the end: it counts as at
+        least what came, so that nobody's use escapes a plan by being stopped.
+        """
+        if self.ended:
+            return
+        self.halted = True
+        if self.usage != UNKNOWN:
+            written = max(self.usage.output_tokens or 0, -(-self._bytes // BYTES_PER_TOKEN))
+            self.usage = replace(self.usage, output_tokens=written)
+
+    @property
+    def _bytes(self) -> int:
+        """Of all text, thoughts and arguments so far, in UTF-8."""
+        grown = (piece for block in self.blocks for pieces in block.grown.values() for piece in pieces)
+        texts = (piece for piece in (*self.pieces, *grown) if isinstance(piece, str))
+        return sum(len(text.encode("utf-8", "replace")) for text in texts)
 
     def gather(self, *, taken: Collection[str], calls: bool) -> Gathered:
         """See llm.blocks.gather. Costs nothing where there is nothing but text."""

@@ -76,6 +76,17 @@ NO_TOOLS = re.compile(r"(?:support|requires?)\b.*\btool|\btools?\b.*(?:support|r
 """OpenRouter: 404 "No endpoints found that support tool use"; llama.cpp: 500 "tools param requires --jinja flag"."""
 
 
+MEDIA = re.compile(r"\b(?:images?|pictures?|vision|multi-?modal\w*|mmproj|pdfs?|documents?)\b", re.IGNORECASE)
+NO_MEDIA = re.compile(
+    r"(?:support|requires?|missing|provide|expects?)\b.*\b(?:image|vision|multi-?modal|mmproj)"
+    r"|\b(?:image|vision|multi-?modal|mmproj)\b.*(?:support|requires?|missing)",
+    re.IGNORECASE,
+)
+"""OpenRouter: 404 "No endpoints found that support image input"; llama.cpp: 500 "image input is not supported - hint: if
+this is unexpected, you may need to provide the mmproj"; Ollama: 500 "… missing data required for image input".
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """One failed call."""
@@ -91,6 +102,8 @@ class Failure:
     """too_long: what the model takes, if the service said it."""
     about_tools: bool = False
     """rejected: the service spoke of tools."""
+    about_media: bool = False
+    """rejected: the service spoke of pictures or documents."""
 
 
 def kind_of(status: int, error_type: str = "", error_code: str = "", message: str = "") -> FailureKind:
@@ -113,6 +126,13 @@ def refuses_tools(kind: FailureKind, message: str) -> bool:
     if kind == "rejected":
         return TOOLS.search(message) is not None
     return kind in {"unknown_model", "server_error"} and NO_TOOLS.search(message) is not None
+
+
+def refuses_media(kind: FailureKind, message: str) -> bool:
+    """The message of an error answer says that pictures or documents are the trouble."""
+    if kind == "rejected":
+        return MEDIA.search(message) is not None
+    return kind in {"unknown_model", "server_error"} and NO_MEDIA.search(message) is not None
 
 
 def names(*given: object) -> str:

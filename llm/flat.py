@@ -4,6 +4,7 @@ A service refuses such blocks without `tools`; the model still has to know what 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from llm.request import Message
 
@@ -26,4 +27,4 @@ def _flat(message: Message, names: dict[str, str]) -> Message:
     calls = [f"[{use.name} {use.arguments}]" for use in message.uses]
     results = [f"[{names.get(result.id, 'result')}: {result.text}]" for result in message.results]
     parts = [*results, *([message.text] if message.text.strip() else []), *calls]
-    return Message(message.role, "\n".join(parts))
+    return replace(message, text="\n".join(parts), uses=(), results=(), verbatim=None)

@@ -16,6 +16,7 @@ from llm.blocks import TOOL_USE, as_object
 from llm.candidates import Service
 from llm.clean import clean_messages
 from llm.flat import flat
+from llm.media import media_blocks, shown_to
 from llm.request import Effort, Message, ModelRequest, Tool
 
 EPHEMERAL = {"type": "ephemeral"}
@@ -58,7 +59,7 @@ def parameters(request: ModelRequest, service: Service, model: str) -> dict[str,
     """
     caching = caches(service, model)
     shown = request.messages if offers_tools(request, service) else flat(request.messages)
-    messages = clean_messages(shown)
+    messages = clean_messages(shown_to(shown, service.can))
     marked = _marked(messages) if caching else frozenset[int]()
     found: dict[str, Any] = {
         "max_tokens": request.max_tokens,
@@ -156,13 +157,14 @@ def _replayed(message: Message, service: Service, model: str) -> list[dict[str, 
 
 
 def _content(message: Message, *, blocks: bool, marked: bool) -> str | list[dict[str, Any]]:
-    """Results before the text, calls behind it, as the API wants them."""
-    if not blocks and not message.uses and not message.results:
+    """Results before the text, calls behind it, as the API wants them; what the text is about before it."""
+    if not blocks and not message.uses and not message.results and not message.has_files:
         return message.text
     content: list[dict[str, Any]] = [
         {"type": "tool_result", "tool_use_id": result.id, "content": result.text}
         for result in message.results
     ]
+    content += media_blocks(message)
     if message.text:
         content.append(_text(message.text))
     content += [

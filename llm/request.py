@@ -1,14 +1,15 @@
 """What a model is asked and what comes of it, as values."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-type Ending = Literal["complete", "tools", "truncated", "interrupted", "refused"]
+type Ending = Literal["complete", "tools", "truncated", "interrupted", "refused", "stopped"]
 """complete: the model was done. tools: it wants tools to be run (Completion.uses) and to hear what came of it. truncated: it ran into `max_tokens` or its context window. interrupted: the deadline
-came while it was still writing, or it paused too often. refused: it declined; there is no text."""
+came while it was still writing, or it paused too often. refused: it declined; there is no text. stopped: whoever asked ended
+it (llm.halt); the text is what was said by then, and may be blank."""
 
 type Outcome = Literal[
-    "answered", "truncated", "interrupted", "refused", "paused",
+    "answered", "tools", "truncated", "interrupted", "refused", "paused",
     "rate_limited", "overloaded", "server_error", "timeout", "deadline", "broken", "malformed", "empty",
     "unauthorized", "unpaid", "forbidden", "unknown_model",
     "rejected", "too_long",
@@ -62,6 +63,28 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """A picture."""
+
+    media_type: Literal["image/jpeg", "image/png", "image/webp", "image/gif"]
+    content: bytes = field(repr=False)
+    width: int
+    """Pixels, as every model counts it (llm.media)."""
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file that is read: its text, or a PDF as it is."""
+
+    name: str
+    text: str = field(default="", repr=False)
+    """As it stands before the model, with whatever frames it."""
+    pdf: bytes = field(default=b"", repr=False)
+    """Instead of a text."""
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message of the conversation, the oldest first."""
 
@@ -73,6 +96,19 @@ class Message:
     """Only of the user, before the text."""
     verbatim: Verbatim | None = None
     """Only of the assistant, and only within the turn: sent instead of text and uses to whom it came from."""
+    documents: tuple[Document, ...] = ()
+    """Only of the user, before the images and the text; instead of a PDF, a service that cannot read one is told so."""
+    images: tuple[Image, ...] = ()
+    """Only of the user, before the text; a service that cannot see them is told how many there were."""
+
+    @property
+    def has_files(self) -> bool:
+        return bool(self.images or self.documents)
+
+    @property
+    def has_media(self) -> bool:
+        """Files that not every model takes."""
+        return bool(self.images) or any(document.pdf for document in self.documents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +214,7 @@ class Completion:
     """What the person gets."""
 
     text: str
-    """Never blank, except when refused, when tools are called, and when the request ended with results of tools."""
+    """Never blank, except when refused or stopped, when tools are called, and when the request ended with results of tools."""
     model: str
     """The id of the model that answered, as in the settings."""
     asked: str

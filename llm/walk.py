@@ -10,11 +10,10 @@ from llm.candidates import Candidate
 from llm.draft import Ended, Paused
 from llm.errors import NoModelAnswered, NotAllowed, RequestRejected
 from llm.failure import SKIP, Failure
-from llm.payload import holds_tools, offers_tools
 from llm.request import UNKNOWN, Completion, Denied, Ending, ModelRequest, Skipped, Usage, add_usage
 from llm.retry import BACKOFF_S, SHORTEST_CALL_S, Again, GiveUp, Next, Reject, next_step
 from llm.standing import Closed, LastResort, Open, last_resorts, ready, skipped_by
-from llm.toolless import Toolless
+from llm.toolless import Lesson, Toolless, learned, lesson_of, refused, without
 
 MAX_PAUSES = 3
 """How often a model may ask to go on in another call."""
@@ -80,7 +79,7 @@ class Walk:
 
     async def _wait(self, resort: LastResort) -> None:
         if resort.wait_s:
-            await asyncio.sleep(resort.wait_s + self.chance() * BACKOFF_S)
+            await self.calls.terms.pause(resort.wait_s + self.chance() * BACKOFF_S)
 
     async def _ask(self, link: Link, followers: int) -> Completion | Next | GiveUp:
         """All tries of one candidate."""
@@ -106,7 +105,7 @@ class Walk:
             )
             match step:
                 case Again(delay_s=delay_s):
-                    await asyncio.sleep(delay_s)
+                    await self.calls.terms.pause(delay_s)
                 case Next() | GiveUp():
                     return step
                 case Reject():
@@ -116,17 +115,21 @@ class Walk:
         return GiveUp()
 
     async def _attempt_without(self, link: Link, followers: int) -> Completion | Failure | Denied:
-        """One answer; if the service refuses the tools, one without them: it says less, but it is an answer."""
-        candidate, request = link[0], self.request
-        if self.toolless.knows(candidate, self.now()):
-            request = replace(request, tools=(), web=False)
+        """One answer; if the service refuses the pictures or the tools, one without them: it says less, but it is an
+        answer.
+        """
+        candidate, lessons = link[0], list[Lesson]()
+        request = self.toolless.spared(candidate, self.request, self.now())
         result = await self._attempt(link, request, followers)
-        if not isinstance(result, Failure) or not _refuses_tools(candidate, request, result):
-            return result
-        without = await self._attempt(link, replace(request, tools=(), web=False), followers)
-        if isinstance(without, Completion) and not candidate.service.first_party:
-            self.toolless.learn(candidate, self.now())
-        return without
+        while isinstance(result, Failure) and (extra := refused(candidate, request, result)) is not None:
+            lessons.append(lesson_of(request, extra, result))
+            request = without(request, extra)
+            result = await self._attempt(link, request, followers)
+        is_answer = isinstance(result, Completion) and result.ending != "stopped"
+        if is_answer and not candidate.service.first_party:
+            for extra in learned(lessons):
+                self.toolless.learn(candidate, self.now(), extra)
+        return result
 
     async def _attempt(
         self, link: Link, request: ModelRequest, followers: int
@@ -236,15 +239,6 @@ class Walk:
             return self.last_failures[candidate].retry_after_s
         state = self.at_start[candidate]
         return state.wait_ms / 1000 if isinstance(state, Open) and state.asked else None
-
-
-def _refuses_tools(candidate: Candidate, request: ModelRequest, failure: Failure) -> bool:
-    """It says so, or it may well be: a request with tools was refused, by a service that is not Anthropic itself, and
-    no earlier request of the conversation is known to have had any.
-    """
-    if failure.kind != "rejected" or not offers_tools(request, candidate.service):
-        return False
-    return failure.about_tools or not (candidate.service.first_party or holds_tools(request))
 
 
 def _line(candidate: Candidate, failure: Failure) -> str:

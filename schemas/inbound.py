@@ -9,7 +9,22 @@ from schemas.wire import WireModel
 
 def _is_unset(value: object) -> bool:
     """A field of version 2 that is not written: a worker of the release before refuses fields that it does not know."""
-    return value in {"", None}
+    return value is False or value in ("", None, ())  # 0.0 is False, and a place
+
+
+class Attachment(WireModel):
+    """A file that was sent. It stays with Telegram; who needs it asks the bot for it (infra.files)."""
+
+    kind: Literal["photo", "document", "voice", "audio", "video", "video_note", "animation", "sticker"]
+    file_id: str
+    """Of this bot; of a photo its largest size."""
+    unique_id: str = ""
+    """The same for the same file, whoever sends it."""
+    size_bytes: int = 0
+    """0: Telegram did not say."""
+    mime: str = ""
+    name: str = ""
+    """Of a document; of a sticker its emoji."""
 
 
 class InboundMessage(WireModel):
@@ -56,6 +71,23 @@ class InboundMessage(WireModel):
     latitude: float | None = Field(default=None, exclude_if=_is_unset)
     """Version 2. Of a location or venue that was sent, degrees."""
     longitude: float | None = Field(default=None, exclude_if=_is_unset)
+
+    attachments: tuple[Attachment, ...] = Field(default=(), exclude_if=_is_unset)
+    """Version 2. In the order they were sent; the items of an album come as messages of their own."""
+    album: str = Field(default="", exclude_if=_is_unset)
+    """Version 2. Which album it is an item of."""
+    shared: str = Field(default="", exclude_if=_is_unset)
+    """Version 2. A contact, poll, venue or the like in words, one line."""
+    replied_text: str = Field(default="", exclude_if=_is_unset)
+    """Version 2. What it is a reply to: the quoted part, else the beginning of that message; not, if it is the bot's last."""
+    replied_from: str = Field(default="", exclude_if=_is_unset)
+    """Version 2. Who wrote that: a name; "bot" for this bot."""
+    replied_message_id: int | None = Field(default=None, exclude_if=_is_unset)
+    """Version 2."""
+    edited: bool = Field(default=False, exclude_if=_is_unset)
+    """Version 2. The new text of a message that was answered before (its `message_id` says which)."""
+    reaction: str = Field(default="", exclude_if=_is_unset)
+    """Version 2. Kind "command": which emoji the person put on the answer; the command says what it means."""
 
     @property
     def lane(self) -> str:

@@ -11,7 +11,7 @@ from schemas.tools import ToolRan
 from schemas.wire import WireModel
 
 type PartKind = Literal[
-    "system", "offer", "person", "summary", "exchange", "tools", "block", "message", "note", "round"
+    "system", "offer", "person", "summary", "exchange", "tools", "files", "block", "message", "note", "round"
 ]
 
 

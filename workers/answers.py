@@ -57,3 +57,17 @@ def _place(word: str) -> int | None:
         return int(digits[1])
     stems = (word.removesuffix(ending) for ending in ENDINGS if word.endswith(ending))
     return next((NUMBERS[stem] for stem in stems if stem in NUMBERS), None)
+
+
+YES = frozenset({
+    "yes", "yes please", "ok", "okay", "confirm", "sure", "do it", "please do", "👍", "✓",
+    "ja", "ja bitte", "gern", "gerne", "ja gern", "ja gerne", "bestätigen", "passt", "mach das", "mach es", "in ordnung",
+    "oui", "sí", "si", "sì", "да", "evet", "tak", "sim", "はい", "是", "好",
+})  # fmt: skip
+"""What people type instead of tapping Confirm; anything else goes to the model."""
+
+
+def is_yes(text: str) -> bool:
+    """A typed yes to what was shown."""
+    said = " ".join(text.casefold().strip(" .!,\n").replace(",", " ").split())
+    return said in YES

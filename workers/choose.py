@@ -25,20 +25,24 @@ class Chosen:
     """The first choice of that chain: what the context is measured for."""
 
 
-def choose(brain: Brain, models: Models, known: Known, words: Words, now_ms: int, *, anew: bool) -> Chosen:
-    """models: what the bot may ask for this person. anew: the message begins a conversation, whatever ran before."""
-    choice = _choice(models, None if anew else known.session, words, now_ms, known.wanted)
+def choose(  # noqa: PLR0913 — all that a choice is made from
+    brain: Brain, models: Models, known: Known, words: Words, now_ms: int, *, anew: bool, files: int = 0
+) -> Chosen:
+    """models: what the bot may ask for this person. anew: the message begins a conversation, whatever ran before. files: that
+    the model is shown.
+    """
+    choice = _choice(models, None if anew else known.session, words, now_ms, known.wanted, files)
     chain = brain.light if choice.tier == "light" and brain.light else brain.chain
     return Chosen(choice, chain, models.chain(choice.tier)[0])
 
 
 def _choice(
-    models: Models, session: Session | None, words: Words, now_ms: int, wanted: Tier | None
+    models: Models, session: Session | None, words: Words, now_ms: int, wanted: Tier | None, files: int
 ) -> Choice:
     if len(models.tiers) == 1:  # then nobody needs to look at the message
         return route(NOTHING_ASKED, Segment(), models.tiers, now_ms=now_ms)
     tool_rounds = len(session.exchanges[-1].rounds) if session and session.exchanges else 0
-    attachments = len(set(words.media) - WITHOUT_CONTENT)
+    attachments = files + len(set(words.media) - WITHOUT_CONTENT)
     asked = Asked(features_of(words.text), attachments, tool_rounds)
     return route(asked, segment_of(session), models.tiers, now_ms=now_ms, wanted=wanted)
 

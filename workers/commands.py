@@ -13,7 +13,6 @@ from datetime import UTC, tzinfo
 from infra.forget import folded
 from infra.people import People
 from infra.settings import MoneySettings
-from infra.texts import later
 from llm.routing import Models, Tier
 from memory.limits import MemoryLimits
 from memory.summary import cut
@@ -22,6 +21,7 @@ from schemas.memory import AnswerRecord, RingEntry
 from schemas.profile import Profile
 from schemas.things import Thing
 from schemas.tools import Pending
+from workers.house import ROLES
 from workers.model import (
     ModelState,
     choice_effect,
@@ -38,13 +38,13 @@ from workers.profile import Person, guess_said, language_said, profile_said, tim
 from workers.recall import Reader, forget_buttons, memory_text, why_text
 from workers.said import Said
 from workers.services import DOLLARS, OFFLINE_ONLY
+from workers.stop import nothing_to_stop_line
 from workers.texts import say, say_n
 from workers.times import span
 from workers.usage import NOTHING_USED, Usage, usage_text
 
 NAME_CHARS = 32
 NOBODY = Profile()
-ROLES = {"owner": later("owner"), "member": later("member"), "blocked": later("blocked")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,4 +250,5 @@ ANSWERS: Mapping[str, Callable[[Asked], str | Said]] = {
     "profile": lambda asked: profile_said(asked.person),
     "change": _change,
     "pick": lambda asked: over_line(asked.language),
+    "stop": lambda asked: nothing_to_stop_line(asked.language),
 }

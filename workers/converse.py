@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 from lanes.outcome import Failed
 from llm.errors import NoModelAnswered, NotAllowed, RequestRejected
+from llm.halt import Halt
 from llm.request import UNKNOWN, CallEnded, CallPlanned, Completion
 from memory.ratio import Ratio, factor, start
 from memory.tokens import estimate_tokens
@@ -16,6 +18,7 @@ from schemas.tools import KeptRound
 from workers.alerts import back_again, tell_owner
 from workers.cap import Cap
 from workers.choose import Chosen
+from workers.drafts import Drafts
 from workers.hands import Hands
 from workers.outage import fallback_of, silence_of
 from workers.outgoing import Place
@@ -50,6 +53,8 @@ class Caller:
     """First choices of which the owner was told that they fail."""
     ratios: Mapping[str, Ratio] = field(default_factory=dict[str, Ratio])
     """How models count in this chat, by id."""
+    answers: tuple[str, ...] = ()
+    """Ids of the messages: a stop may name the turn by one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,17 @@ async def converse(
 
     Raises: lanes.keep.LeaseLost, RedisError, NewerVersion: only with tools.
     """
-    loop = _Loop(_Asking(s, chosen, caller), hands)
+    names = frozenset((caller.turn_id, *caller.answers))
+    watched = s.stops.watching(caller.lane, names) if s.stops else nullcontext(Halt())
+    drafts = Drafts(s.redis.publish, caller.place, caller.turn_id)
+    with watched as halt:
+        answered = await _conversed(given, _Loop(_Asking(s, chosen, caller, drafts, halt), hands))
+    if not isinstance(answered, Failed):
+        await drafts.over()
+    return answered
+
+
+async def _conversed(given: Given, loop: "_Loop") -> Answered | NotAsked | Failed:
     plan = plan_turn(given)
     said = await loop.run(plan)
     if isinstance(said, TooLong):
@@ -132,9 +147,8 @@ class _Loop:
     async def run(self, plan: Plan) -> Completion | TooLong | NotAsked | Failed:
         """On from the rounds that are done."""
         while True:
-            self.stop = self._stop()
-            if self.stop:
-                return self._end()
+            if (end := self._ended()) is not None:
+                return end
             nth = len(self.rounds.done) + 1
             kept = self.hands.kept_round(nth) if self.hands else None
             if kept is None:
@@ -143,6 +157,8 @@ class _Loop:
                     self.stop = "cost" if self.asking.cap.denied else "plan"
                     self.used_up = said.used_up
                     return self._end()
+                if self.asking.halt.is_set():
+                    return self._stopped(said)
                 if not isinstance(said, Completion) or said.ending != "tools" or self.hands is None:
                     return said
                 kept = self._keep(said)
@@ -157,6 +173,13 @@ class _Loop:
         self.rounds = Rounds((*self.rounds.done, done))
         self.asking.cap.spent_microusd = sum(map(self.asking.cap.cost_of, self.calls))
         return bool(done.asks or done.waiting or (self.rounds.ends and kept.text.strip()))
+
+    def _ended(self) -> Completion | None:
+        """Before each round: nobody is to be asked any more."""
+        if self.asking.halt.is_set():
+            return self._stopped()
+        self.stop = self._stop()
+        return self._end() if self.stop else None
 
     def _stop(self) -> Stop | None:
         if len(self.rounds.done) >= self.asking.s.max_tool_rounds:
@@ -181,6 +204,14 @@ class _Loop:
         asked = self.rounds.done[-1].kept.asked if self.rounds.done else model
         return Completion(self.rounds.text, model, asked, "complete", UNKNOWN, ())
 
+    def _stopped(self, said: Completion | TooLong | NotAsked | Failed | None = None) -> Completion:
+        """The person wants no more: what was written stays, and a failure needs no second try. An answer that was whole is
+        whole; tools that it calls are not run.
+        """
+        if not isinstance(said, Completion):
+            return replace(self._end(), ending="stopped")
+        return replace(said, ending="stopped", uses=(), verbatim=None) if said.ending == "tools" else said
+
 
 @dataclass
 class _Asking:
@@ -189,6 +220,9 @@ class _Asking:
     s: Services
     chosen: Chosen
     caller: Caller
+    drafts: Drafts
+    halt: Halt
+    """Set: the person wants no more."""
     records: list[CallRecord] = field(default_factory=list[CallRecord])
     """Those that no kept round has yet."""
 
@@ -214,8 +248,10 @@ class _Asking:
                     request,
                     deadline_at=caller.deadline_at,
                     on_call=self._ended,
+                    on_text=self.drafts.show,
                     before_call=self.cap.around(wallet.before_call, estimate),
                     first=rounds.model,
+                    halt=self.halt,
                 )
         except NoModelAnswered as error:
             return await self._nobody(error)
@@ -225,7 +261,8 @@ class _Asking:
             return Failed(error.reason, final=True)
         except NotAllowed as error:
             return NotAsked(wallet.used_up, error.reason)
-        await self._tell(completion)
+        if completion.ending != "stopped":  # or a model that was not asked would count as a fallback
+            await self._tell(completion)
         return completion
 
     def _input_tokens(self, base_tokens: int, messages: int, call: CallPlanned) -> int:

@@ -10,7 +10,7 @@ from infra.effect import Effect, Push
 from infra.pushes import push_reply
 from infra.turns import turn_effects
 from lanes.outcome import Commit
-from llm.request import Completion
+from llm.candidates import OFFLINE_MODEL
 from memory.entry import make_entry, session_name_of
 from memory.fold import fold_pushes, taken_effects
 from memory.neutralise import neutralise
@@ -27,12 +27,15 @@ from schemas.wire import dump
 from tools.tool import Ran
 from workers.choose import Chosen
 from workers.converse import Answered
+from workers.cut_off import closed, ending_line
+from workers.echo import without_block
 from workers.known import Known
 from workers.messages import Turn
 from workers.outgoing import in_markdown, plain_reply
 from workers.pending import drop_effects, pending_buttons, pending_effects, preview_of, question_of
-from workers.rounds import Stop, steps_of
+from workers.rounds import steps_of
 from workers.services import Services
+from workers.stop import stop_effects, stopped_line
 from workers.texts import say, say_n
 from workers.times import moment
 from workers.turn_record import all_input, asked_of, cost_of, read_tokens, turn_record, written_tokens
@@ -78,7 +81,9 @@ def told_effects(turn: Turn, text: str, told: str, known: Known, s: Services) ->
     )
 
 
-def commit_of_answer(turn: Turn, answered: Answered, known: Known, chosen: Chosen, s: Services) -> Commit:
+def commit_of_answer(
+    turn: Turn, answered: Answered, known: Known, chosen: Chosen, s: Services, *, file_line: str = ""
+) -> Commit:
     """The answer and, unless the model declined, the exchange in the conversation and in the ring."""
     plan, completion, now_ms, lane = answered.plan, answered.completion, s.clock(), turn.first.lane
     effects = (
@@ -88,6 +93,7 @@ def commit_of_answer(turn: Turn, answered: Answered, known: Known, chosen: Chose
             (dump(_record(turn, answered, chosen, now_ms)), "PX", s.memory.max_age_ms),
         ),
         *_ratio_effects(lane, answered, known),
+        *stop_effects(lane),
     )
     record = turn_record(turn, answered, known, chosen, s)
     texts = turn_effects(record, s.memory.max_age_ms)
@@ -109,7 +115,9 @@ def commit_of_answer(turn: Turn, answered: Answered, known: Known, chosen: Chose
         effects,
         texts,
         pushes=(
-            push_reply(_reply(turn, answered, said, session, s, zone=known.zone(s.zone))),
+            push_reply(
+                _reply(turn, answered, said, session, s, zone=known.zone(s.zone), file_line=file_line)
+            ),
             *_folds(turn, session),
         ),
     )
@@ -142,14 +150,18 @@ def said_of(turn: Turn, answered: Answered, now_ms: int) -> AnswerSaid:
         pending = question_of(asked, turn_id=turn.id, owner=owner, at_ms=now_ms)
     else:
         text = answered.completion.text
-        return AnswerSaid(text if text.strip() else rounds.text or _silent_line(answered.stop, turn.language))
+        if answered.completion.model != OFFLINE_MODEL:  # which shows the block on purpose
+            text = without_block(text)
+        return AnswerSaid(text if text.strip() else rounds.text or _silent_line(answered, turn.language))
     before = last.kept.text.strip()
     return AnswerSaid(f"{before}\n\n{pending.text}" if before else pending.text, pending)
 
 
-def _silent_line(stop: Stop | None, language: str) -> str:
-    """For a model that used tools and said nothing; why it was stopped, a note says."""
-    return say(language, "That is as far as I got.") if stop else say(language, "Done.")
+def _silent_line(answered: Answered, language: str) -> str:
+    """For a model that used tools and said nothing (why koi stopped it, a note says), or that the person stopped."""
+    if answered.completion.ending == "stopped":
+        return stopped_line(language)
+    return say(language, "That is as far as I got.") if answered.stop else say(language, "Done.")
 
 
 def _exchange(turn: Turn, answered: Answered, text: str, reply_tokens: int) -> Exchange:
@@ -184,22 +196,30 @@ def _folds(turn: Turn, session: Session) -> Sequence[Push]:
     )
 
 
-def _reply(
-    turn: Turn, answered: Answered, said: AnswerSaid, session: Session, s: Services, *, zone: tzinfo
+def _reply(  # noqa: PLR0913 — all that an answer says
+    turn: Turn,
+    answered: Answered,
+    said: AnswerSaid,
+    session: Session,
+    s: Services,
+    *,
+    zone: tzinfo,
+    file_line: str,
 ) -> Reply:
     plan, completion, language = answered.plan, answered.completion, turn.language
     suggests = suggests_fresh_start(session, s.session.suggest_new_after) and not answered.rounds.ends
     notes = [
         _late_line(turn, zone),
-        _ending_line(completion, language),
+        ending_line(completion.ending, completion.text or answered.rounds.text, language),
         _stop_line(answered, s, language, zone),
+        in_markdown(file_line),
         unreadable_line(turn.words, language),
         cut_line(language) if plan.is_cut else "",
         _long_line(session, language) if suggests else "",
     ]
     return Reply(
         id=f"{turn.id}:answer", bot_id=turn.place.bot_id, chat_id=turn.place.chat_id, topic_id=turn.place.topic_id,
-        text="\n\n".join([clean(said.markdown), *(f"({note})" for note in notes if note)]),
+        text="\n\n".join([closed(clean(said.markdown)), *(f"({note})" for note in notes if note)]),
         answers=turn.answers, owner=turn.place.owner, language=language,
         buttons=_buttons(said, language, suggests=suggests),
     )  # fmt: skip
@@ -248,16 +268,6 @@ def _long_line(session: Session, language: str) -> str:
         "about stays remembered.",
         session.total,
     )
-
-
-def _ending_line(completion: Completion, language: str) -> str:
-    match completion.ending:
-        case "truncated":
-            return say(language, "My answer became too long and stops here. Write “go on”, and I continue.")
-        case "interrupted":
-            return say(language, "I ran out of time; my answer stops here. Write “go on”, and I continue.")
-        case _:
-            return ""
 
 
 def _stop_line(answered: Answered, s: Services, language: str, zone: tzinfo) -> str:

@@ -117,7 +117,7 @@ def _usable(completion: Completion) -> str | Failed:
             return completion.text
         case "refused":
             return Failed("the model declined to summarise", final=True)
-        case "interrupted" | "tools":
+        case "interrupted" | "stopped" | "tools":
             return Failed("the summary was not finished")
 
 

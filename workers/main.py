@@ -5,7 +5,6 @@ import os
 
 import structlog
 from redis.exceptions import RedisError
-from tools.mcp import Hub
 
 from infra import health, keys
 from infra.clock import Clock, ms, offset_ms
@@ -18,12 +17,14 @@ from llm.prepare_prices import prepare_prices
 from llm.request import Tool
 from memory.limits import MemoryLimits, SessionLimits
 from tools.catalog import catalog
+from tools.mcp import Hub
 from workers.brains import Brains, build_brains
 from workers.mail_settings import mail_settings
 from workers.plans import plans_from
 from workers.purse import Purse
 from workers.records import Recorder
 from workers.services import Services
+from workers.stop import Stops
 from workers.times import zone_of
 from workers.turn import TurnHandler
 from workers.upkeep import upkeep
@@ -53,6 +54,7 @@ async def serve(
             side = [
                 group.create_task(upkeep(services, lambda: health.beat(redis, "worker", name))),
                 group.create_task(services.recorder.serve()),
+                *([group.create_task(services.stops.serve())] if services.stops else []),
                 group.create_task(_prepare(brains, settings)),
                 *([group.create_task(services.hub.serve())] if services.hub else []),
                 group.create_task(_stop_when(stop, worker)),
@@ -78,6 +80,7 @@ def build_services(settings: Settings, redis: RedisPort, clock: Clock, brains: B
         people=PeopleCache(redis, settings, clock),
         recorder=Recorder(redis, clock, zone=zone, prices=settings.prices),
         purse=Purse(redis, clock, zone, settings.prices),
+        stops=Stops(redis),
         plans=plans_from(settings.plans),
         money=settings.money,
         mail=mail_settings(settings),

@@ -4,11 +4,14 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from schemas.inbound import InboundMessage
+from schemas.memory import Session
 from schemas.profile import Profile
 from schemas.tools import Pending
+from workers.answers import is_yes
 from workers.outgoing import Place
 from workers.pending import answers_pending, picked
 from workers.profile import with_profile
+from workers.said_before import without_known
 from workers.words import Words
 
 LATE_MS = 600_000
@@ -38,6 +41,10 @@ class Turn:
     def is_command(self) -> bool:
         """koi answers by itself."""
         return self.first.kind == "command" and not self.picked and not (self.starts_anew and self.words.text)
+
+    def asking(self, question: str) -> "Turn":
+        """With this as what is asked."""
+        return replace(self, words=Words(question, bare=question), picked=True)
 
     @property
     def language(self) -> str:
@@ -78,16 +85,23 @@ def turn_of(turn_id: str, messages: tuple[InboundMessage, ...], now_ms: int, *, 
     )
 
 
-def addressed(turn: Turn, profile: Profile, pending: Pending | None) -> Turn:
-    """In the language that the person chose; and if it answers an open question, with the words of the option."""
+def addressed(turn: Turn, profile: Profile, pending: Pending | None, session: Session | None) -> Turn:
+    """In the language that the person chose, without quotes of what the conversation has; and if it answers an open question,
+    with the words of the option.
+    """
     messages = tuple(
         with_profile(message, profile) if message.user_id == turn.first.user_id else message
         for message in turn.messages
     )
+    messages = without_known(messages, session)
     first = messages[0]
     if first.command == "pick" and (option := picked(pending, first.argument)) is not None:
         return replace(turn, messages=messages, words=replace(turn.words, text=option), picked=True)
+    if first.kind == "text" and pending and pending.kind == "preview" and is_yes(Words.of(messages).bare):
+        confirm = {"kind": "command", "command": "confirm", "argument": pending.id}
+        return replace(turn, messages=(first.model_copy(update=confirm), *messages[1:]))
     words = Words.of(messages)
     if first.kind == "text" and pending:
-        words = replace(words, text=answers_pending(pending, words.text))
+        answer = answers_pending(pending, words.bare)
+        words = words if answer == words.bare else replace(words, text=answer)
     return replace(turn, messages=messages, words=words)

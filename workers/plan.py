@@ -17,6 +17,7 @@ from memory.trim import Trimmed, trim
 from memory.window import MESSAGE_TOKENS, Shown, exchange_tokens, session_tokens, summary_text, window
 from schemas.memory import AnswerRecord, RingEntry, Session
 from schemas.turn import LeftOut, Part
+from workers.files import NOTHING_SENT, Gathered
 from workers.fit import fit
 from workers.times import moment
 from workers.words import Words
@@ -71,6 +72,9 @@ class Given:
     """The time of the message, if the model could not know it; "" within the minute in which the conversation began."""
     project: str = ""
     """That the lane is in: what was said in others is news here."""
+    files: Gathered = NOTHING_SENT
+    notes: tuple[str, ...] = ()
+    """More that the model should know of the message."""
     dropped: tuple[LeftOut, ...] = ()
     """A conversation that ran and is not shown."""
 
@@ -128,8 +132,14 @@ def plan_turn(given: Given) -> Plan:
 
     trimmed = trim(given.session, room, folds=given.limits.folds) if given.session else None
     session = trimmed.session if trimmed else None
-    parts = (*first, *_conversation_parts(session), *asked)
-    question = Message("user", with_block(block, user_text) + note)
+    files = (Part(kind="files", tokens=given.files.tokens),) if given.files.shows else ()
+    parts = (*first, *_conversation_parts(session), *files, *asked)
+    question = Message(
+        "user",
+        with_block(block, user_text) + note,
+        documents=given.files.documents,
+        images=given.files.images,
+    )
     return Plan(
         request=ModelRequest(
             _system(given, tools),
@@ -190,7 +200,7 @@ def _notes(given: Given, *, is_cut: bool) -> list[str]:
         notes.append(f"Sent along, but you cannot see or hear it: {', '.join(given.words.media)}.")
     if given.late_ms:
         notes.append(f"Sent {moment(given.late_ms, given.zone, ENGLISH)}; nobody could answer until now.")
-    return notes
+    return [*notes, *given.notes]
 
 
 def _offered(given: Given, whole: int) -> tuple[tuple[Tool, ...], tuple[LeftOut, ...]]:

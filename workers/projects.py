@@ -22,7 +22,7 @@ NAME_CHARS = 40
 MOST_OFFERED = 6
 COMMAND_BYTES = 64
 """Of a button: Bot API, callback_data."""
-NONE = frozenset({"none", "kein", "keins", "-"})
+NONE = frozenset({"none", "off", "leave", "kein", "keins", "aus", "-"})
 NOT_IN_NAMES: Mapping[int, str] = dict.fromkeys(map(ord, "[]<>·/\\"), " ")
 """What would end or imitate koi's frames around a name; with a slash it would be the path of a folder (memory.context)."""
 
@@ -119,7 +119,7 @@ def _switched(desk: Desk, project: str) -> Said:
         else say(language, "Its conversation begins with your next message."),
     ]
     if desk.session is not None:
-        left = span(desk.session.last_ms + desk.limits.idle_ms - desk.now_ms, language)
+        left = span(desk.session.last_ms + desk.limits.idle_ms - desk.now_ms, language).rstrip(".")
         lines.append(say(language, "The one until now waits for {span}.", span=left))
     effects, texts = switch_effects(desk, project)
     back = _button(desk.project, say(language, "Back to {name}", name=desk.project), language)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from infra.effect import Effect
+from infra.effect import Effect, Push
 from schemas.reply import Button
 
 
@@ -16,3 +16,5 @@ class Said:
     """What else the command changes."""
     texts: tuple[Effect, ...] = ()
     """Changes that store what people said: Commit.texts."""
+    pushes: tuple[Push, ...] = ()
+    """What is said to others: Commit.pushes."""

@@ -13,6 +13,8 @@ from infra.settings import MoneySettings
 from infra.settings_sections import ToolSettings
 from llm.call import BeforeCall, OnCall
 from llm.candidates import OFFLINE_MODEL
+from llm.halt import Halt
+from llm.provider import ShowText
 from llm.request import Completion, ModelRequest, Tool
 from llm.routing import Models
 from memory.limits import MemoryLimits, SessionLimits
@@ -22,6 +24,7 @@ from workers.mail_settings import MailSettings
 from workers.plans import NO_PLANS, Plans
 from workers.purse import Purse
 from workers.records import Recorder
+from workers.stop import Stops
 
 OFFLINE_ONLY = Models((OFFLINE_MODEL,))
 DOLLARS = MoneySettings()
@@ -31,14 +34,16 @@ NO_TOOLS = ToolSettings(enabled=False)
 class Answers(Protocol):
     """What a turn wants of llm.chain.Chain."""
 
-    async def complete(
+    async def complete(  # noqa: PLR0913 — as Chain.complete
         self,
         request: ModelRequest,
         *,
         deadline_at: float,
         on_call: OnCall,
+        on_text: ShowText | None = None,
         before_call: BeforeCall | None = None,
         first: str = "",
+        halt: Halt | None = None,
     ) -> Completion:
         """See Chain.complete."""
         ...
@@ -91,6 +96,8 @@ class Services:
     """Tools of MCP servers; None: no server is configured."""
     max_tool_rounds: int = 12
     max_turn_microusd: int = 500_000
+    stops: Stops | None = None
+    """None: nothing can be stopped."""
     mail: MailSettings | None = None
     """None: the owner wants no mail."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep

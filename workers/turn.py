@@ -6,6 +6,7 @@ from dataclasses import replace
 import structlog
 
 from infra.forget import meant
+from infra.sent_answers import turn_answered
 from lanes.claim import Claim
 from lanes.outcome import Commit, Done, Failed, HandBack, Outcome
 from llm.offline import unconfigured_line
@@ -18,6 +19,7 @@ from workers.changes import Changed, kept_answer
 from workers.choose import choose, models_for
 from workers.commands import Asked, command_answer, mentions, role_in
 from workers.converse import Answered, Caller, NotAsked, converse
+from workers.files import Gathered, gather, with_files
 from workers.finish import commit_of_answer, commit_of_line, told_effects
 from workers.fold import bury_fold, is_fold, run_fold
 from workers.given import given_for, hands_for
@@ -25,12 +27,15 @@ from workers.hands import Hands
 from workers.known import Known, load_known
 from workers.messages import Turn, addressed, of_one_person, turn_of
 from workers.outgoing import is_local
+from workers.owner import OWNER_COMMANDS, owner_said
 from workers.pending import drop_effects
 from workers.plans import plan_of
 from workers.profile import Person, place_in, place_said
 from workers.projects import Desk, load_parked, project_said
 from workers.recall import Reader
+from workers.retry_command import Retried, is_offer, known_for, nothing_line, offer_said, offers, retried
 from workers.said import Said
+from workers.said_before import is_unchanged
 from workers.services import Services
 from workers.usage import NOTHING_USED, load_usage, used_up_line
 from workers.waiting import Waiting
@@ -68,9 +73,8 @@ class TurnHandler:
         with structlog.contextvars.bound_contextvars(turn_id=turn.id, lane=claim.lane):
             try:
                 known = await load_known(s, turn.first, now_ms)
-                outcome = await self._run(
-                    claim, addressed(turn, known.profile, known.pending), known, deadline_at
-                )
+                turn = addressed(turn, known.profile, known.pending, known.session)
+                outcome = await self._run(claim, turn, known, deadline_at)
             except NewerVersion:
                 return HandBack(NEWER_PAUSE_MS)
             return outcome if len(messages) == len(claim.items) else _leaving_the_rest(outcome, claim, turn)
@@ -93,26 +97,52 @@ class TurnHandler:
     async def _run(self, claim: Claim, turn: Turn, known: Known, deadline_at: float) -> Outcome:
         if known.broken:
             await tell_owner(self.s, BrokenMemory(known.broken), turn.place)
+        if is_without_news(turn, known):
+            return Done(Commit())
+        again: Retried | None = None
+        if turn.first.command == "retry":
+            found = await self._retried(turn, known)
+            if isinstance(found, Commit):
+                return Done(found)
+            again, turn, known = found, turn.asking(found.question), known_for(found, known)
+        gathered = await gather(self.s, turn, deadline_at)
+        turn = replace(turn, words=with_files(turn.words, gathered))
         hands = hands_for(self.s, claim, turn, known)
-        own = await self._own_line(turn, known, hands)
-        return Done(own) if own else await self._answer(turn, known, hands, deadline_at)
+        own = await self._own_line(turn, known, hands, gathered)
+        outcome = Done(own) if own else await self._answer(turn, known, hands, deadline_at, (gathered, again))
+        return _with(outcome, gathered, again)
 
-    async def _own_line(self, turn: Turn, known: Known, hands: Hands) -> Commit | None:
+    async def _retried(self, turn: Turn, known: Known) -> Retried | Commit:
+        """What is asked again; or what koi answers instead."""
+        first = turn.first
+        if is_offer(first.argument, first.reaction):
+            turn_id = await turn_answered(self.s.redis, first.lane, first.message_id)
+            if not offers(known.session, known.answer, turn_id):
+                return Commit()
+            said = offer_said(turn.language)
+            return commit_of_line(turn, said.text, buttons=said.buttons)
+        found = retried(
+            known.session, known.remembered, known.answer, owner=first.owner, argument=first.argument
+        )
+        return found or commit_of_line(turn, nothing_line(turn.language))
+
+    async def _own_line(self, turn: Turn, known: Known, hands: Hands, gathered: Gathered) -> Commit | None:
         """What koi answers without a model, if that is enough."""
         first = turn.first
         if turn.is_command:
             changed = await self._commanded(turn, known, hands)
             said = changed.said
             told = told_effects(turn, said.text, changed.told, known, self.s) if changed.told else ()
-            return commit_of_line(
+            commit = commit_of_line(
                 turn, said.text, buttons=said.buttons, effects=said.effects, texts=(*said.texts, *told)
             )
+            return replace(commit, pushes=(*commit.pushes, *said.pushes))
         if not turn.words.text:
             if (place := place_in(turn.messages)) is not None:
                 said = await place_said(Person(first, known.profile, self.s.zone, turn.began_ms), *place)
                 return commit_of_line(turn, said.text, buttons=said.buttons, effects=said.effects)
-            line = unreadable_line(turn.words, turn.language) or empty_line(turn.language)
-            return commit_of_line(turn, line)
+            lines = (gathered.line, unreadable_line(turn.words, turn.language))
+            return commit_of_line(turn, " ".join(filter(None, lines)) or empty_line(turn.language))
         if not self.s.brain_of(first.bot).configured and not is_local(first.bot_id):
             return commit_of_line(turn, unconfigured_line(turn.language), failed=True)
         return None
@@ -123,11 +153,24 @@ class TurnHandler:
         changed = await kept_answer(hands, first.command, first.argument, known.pending)
         if changed is not None:
             return changed
+        if first.command in OWNER_COMMANDS:
+            return Changed(
+                await owner_said(
+                    self.s, first, language=turn.language, zone=known.zone(self.s.zone), now_ms=turn.began_ms
+                )
+            )
         if first.command == "project":
             return Changed(await self._project(turn, known))
         return Changed(command_answer(await self._asked(turn, known)))
 
-    async def _answer(self, turn: Turn, known: Known, hands: Hands, deadline_at: float) -> Outcome:
+    async def _answer(
+        self,
+        turn: Turn,
+        known: Known,
+        hands: Hands,
+        deadline_at: float,
+        more: tuple[Gathered, Retried | None],
+    ) -> Outcome:
         """What the model answers, if the person's plan allows it."""
         s, first = self.s, turn.first
         allowance = plan_of(s.plans, first.user_id, (await s.people.read()).owner_id) if s.plans.any else None
@@ -136,7 +179,9 @@ class TurnHandler:
             return Done(commit_of_line(turn, used_up_line(turn.language, used_up, known.zone(s.zone))))
         brain = s.brain_of(first.bot)
         models = models_for(brain, allowance)
-        chosen = choose(brain, models, known, turn.words, turn.began_ms, anew=turn.starts_anew)
+        gathered, again = more
+        files = len(gathered.images) + len(gathered.documents)
+        chosen = choose(brain, models, known, turn.words, turn.began_ms, anew=turn.starts_anew, files=files)
         caller = Caller(
             turn.id,
             first.lane,
@@ -148,8 +193,12 @@ class TurnHandler:
             allowance,
             known.outages,
             known.ratios,
+            turn.answers,
         )
         given = given_for(s, turn, known, brain, chosen, hands, plan=allowance.name if allowance else "")
+        given = replace(
+            given, files=gathered, notes=tuple(filter(None, (gathered.note, again.note if again else "")))
+        )
         answered = await converse(s, chosen, given, caller, hands)
         match answered:
             case Failed():
@@ -166,7 +215,7 @@ class TurnHandler:
                     tier=chosen.choice.tier, why=chosen.choice.why, calls=len(answered.calls),
                     rounds=len(answered.rounds.done), stop=answered.stop, took_ms=s.clock() - turn.began_ms,
                 )  # fmt: skip
-                return Done(commit_of_answer(turn, answered, known, chosen, s))
+                return Done(commit_of_answer(turn, answered, known, chosen, s, file_line=gathered.line))
 
     async def _project(self, turn: Turn, known: Known) -> Said:
         s, lane = self.s, turn.first.lane
@@ -210,6 +259,21 @@ class TurnHandler:
             return 0
         things = (await load_things(self.s.redis, turn.first.owner)).by_id.values()
         return len(things) if what == "all" else sum(mentions(thing, what) for thing in things)
+
+
+def is_without_news(turn: Turn, known: Known) -> bool:
+    """Nothing but edits that say what was answered already (a link preview came)."""
+    entries = known.remembered.entries
+    return all(message.edited and is_unchanged(message, known.session, entries) for message in turn.messages)
+
+
+def _with(outcome: Outcome, gathered: Gathered, again: Retried | None) -> Outcome:
+    """Nothing of the files stays behind; and what is answered anew leaves the memory first."""
+    if not isinstance(outcome, Done):
+        return outcome
+    commit = outcome.commit
+    first = again.texts if again else ()
+    return Done(replace(commit, effects=(*commit.effects, *gathered.effects), texts=(*first, *commit.texts)))
 
 
 def _leaving_the_rest(outcome: Outcome, claim: Claim, turn: Turn) -> Outcome:

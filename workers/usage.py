@@ -148,7 +148,7 @@ def _spent_text(spent: Spent, money: MoneySettings, language: str) -> str:
     return " · ".join([
         say_n(language, "{n} answer", "{n} answers", spent.answers),
         say(language, "{tokens} tokens", tokens=format_decimal(spent.tokens, locale=locale)),
-        cost_text(spent.microusd, money, language),
+        cost_text(None if spent.unpriced and not spent.microusd else spent.microusd, money, language),
     ])  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from infra.settings import Settings, TelegramSettings
 from lanes.claim import Claim, claim_due
 from lanes.commit import commit, release
 from lanes.ingest import ingest
-from lanes.outcome import Done, HandBack, Outcome
+from lanes.outcome import Done, HandBack, Handler, Outcome
 from schemas.reply import Button, Reply
 from tests.fakes.telegram import FakeTelegram
 
@@ -128,7 +128,7 @@ async def one(redis: RedisPort) -> Claim:
     return claim
 
 
-async def attempt(redis: RedisPort, sender: Sender) -> Outcome:
+async def attempt(redis: RedisPort, sender: Handler) -> Outcome:
     """Claim what is due, send, settle."""
     claim = await one(redis)
     outcome = await sender.run(claim)

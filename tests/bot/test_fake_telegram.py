@@ -12,7 +12,7 @@ import pytest
 from aiohttp import ClientSession
 
 from tests.fakes.telegram import FakeTelegram
-from tests.fakes.telegram_rules import fault_of, markup_fault
+from tests.fakes.telegram_rules import document_fault, fault_of, markup_fault
 from tests.fakes.telegram_state import Fault
 
 
@@ -39,7 +39,7 @@ async def call(http: ClientSession, base: str, method: str, **fields: Any) -> tu
         ("🎈bold", [entity("bold", 2, 4)]),
         ("abcd", [entity("bold", 0, 4), entity("italic", 1, 2)]),
         ("abcd", [entity("blockquote", 0, 4), entity("code", 1, 2)]),
-        ("abcd", [entity("text_link", 0, 4, url="http://x"), entity("bold", 1, 2)]),
+        ("abcd", [entity("text_link", 0, 4, url="http://x.y"), entity("bold", 1, 2)]),
         ("x" * 4096, [entity("bold", i, 1) for i in range(100)]),
     ],
 )
@@ -64,11 +64,28 @@ def test_good_texts(text: str, entities: list[dict[str, Any]]) -> None:
         ("abcd", [entity("bold", 0, 4), entity("code", 1, 1)]),
         ("abcd", [entity("blockquote", 0, 4), entity("blockquote", 1, 1)]),
         ("abcd", [entity("text_link", 0, 4)]),
+        ("abcd", [entity("text_link", 0, 4, url="/relative")]),
+        ("abcd", [entity("text_link", 0, 4, url="http://localhost/x")]),
+        ("abcd", [entity("bold", 0, 4, url="http://x.y")]),
+        ("abcd", [entity("pre", 0, 4, language=" ")]),
+        ("ab  cd", [entity("bold", 2, 2)]),
+        ("abcd", [entity("bold", 0, 4), entity("bold", 1, 2)]),
+        ("\u2800", []),
         ("abcd", [entity("sparkle", 0, 4)]),
     ],
 )
 def test_bad_texts(text: str, entities: list[dict[str, Any]]) -> None:
     assert fault_of(text, entities) is not None
+
+
+def test_a_document_has_a_name_a_content_and_a_short_caption() -> None:
+    good = {"name": "code.py", "content": "x"}
+
+    assert document_fault(good, "↻") is None
+    for document, caption in [
+        (None, ""), ("x", ""), ({**good, "content": ""}, ""), ({**good, "name": "a/b"}, ""), (good, "x" * 1025)
+    ]:  # fmt: skip
+        assert document_fault(document, caption) is not None
 
 
 def button(**differs: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.progress import AGAIN, Progress, found, fresh, kept, next_step, sent, unsent
+from bot.progress import AGAIN, Progress, found, fresh, instead, kept, next_step, sent, unsent
 from bot.split import PART_UNITS, Part
 from schemas.wire import NewerVersion
 from tests.fakes.telegram_rules import fault_of
@@ -99,3 +99,44 @@ def test_where_it_stood_is_known_though_the_words_were_forgotten() -> None:
 def test_what_a_newer_release_kept_is_not_touched() -> None:
     with pytest.raises(NewerVersion):
         found("r", {"r:parts": b'{"v":1,"parts":[]}', "r:place": b'{"v":2,"next":0}'})
+
+
+# ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────
+WITH_FILE = fresh((Part("see"), Part("x = 1\n", file="code.py"), Part("end")))
+
+
+def test_a_file_is_kept_like_any_part() -> None:
+    sending = next_step(sent(next_step(WITH_FILE)))
+
+    assert (sending.part.file, sending.part.text) == ("code.py", "x = 1\n")
+    assert read_back(sending) == sending
+
+
+def test_a_file_that_may_be_there_twice_is_marked_beside_its_text() -> None:  # C7
+    again = next_step(next_step(sent(next_step(WITH_FILE))))
+
+    assert (again.part.again, again.part.file, again.part.text) == (True, "code.py", "x = 1\n")
+
+
+def test_parts_are_kept_as_older_releases_read_them_unless_one_is_a_file() -> None:
+    assert kept("r", TWO, None)["r:parts"] == (
+        b'{"v":1,"parts":[{"text":"one","entities":[],"again":false},{"text":"two","entities":[],"again":false}]}'
+    )
+    assert kept("r", WITH_FILE, None)["r:parts"].startswith(b'{"v":2,')
+
+
+def test_what_is_refused_gives_its_place_to_others() -> None:
+    refused = next_step(sent(next_step(WITH_FILE)))
+
+    changed = instead(refused, (Part("x ="), Part("1")))
+
+    assert [part.text for part in changed.parts] == ["see", "x =", "1", "end"]
+    assert (changed.at, changed.mark) == (1, "")
+
+
+def test_a_resend_that_is_refused_stays_the_last_one() -> None:
+    again = next_step(next_step(fresh((Part("bold", ({"type": "bold", "offset": 0, "length": 4},)),))))
+
+    resent = next_step(instead(again, (Part(again.part.text),)))
+
+    assert (resent.mark, [part.text for part in resent.parts]) == ("again", ["↻ bold"])

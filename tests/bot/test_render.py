@@ -1,6 +1,5 @@
 """What people see of a model's Markdown, under Telegram's rules (tests/fakes/telegram_rules.py)."""
 
-import re
 import time
 
 import pytest
@@ -8,8 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot import render as module
-from bot.render import MARKUP, clean, legal, render
+from bot.entities import legal
+from bot.markdown import show
+from bot.render import MARKUP, render
 from bot.split import PART_ENTITIES, PART_UNITS, PLACEHOLDER, Part, split, units_of
+from infra.clean import clean
 from tests.fakes.telegram_rules import fault_of
 
 BROKEN_FORMS = [
@@ -78,15 +80,35 @@ def test_dense_formatting_is_split_at_a_hundred_entities() -> None:
     assert " ".join(part.text for part in parts).split() == [f"w{i}" for i in range(781)]
 
 
-def test_a_long_code_block_becomes_several_of_the_same_language() -> None:
+def test_a_code_block_longer_than_a_message_becomes_a_file_where_it_stands() -> None:
     code = "\n".join(f"line_{i} = {i}" for i in range(600))
 
-    parts = render(f"```python\n{code}\n```")
+    parts = render(f"Here:\n\n```python\n{code}\n```\n\nand\n\n```py\n{code}\n```\nRun it.")
 
-    assert len(parts) > 1
-    assert all([e["type"] for e in part.entities] == ["pre"] for part in parts)
-    assert {part.entities[0]["language"] for part in parts} == {"python"}
-    assert "\n".join(part.text for part in parts) == code
+    assert parts == (
+        Part("Here:\n\n📎 code.py"), Part(code, file="code.py"),
+        Part("and\n\n📎 code-2.py"), Part(code, file="code-2.py"),
+        Part("Run it."),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("language", "name"),
+    [("python", "code.py"), ("C++", "code.cpp"), ("", "code.txt"), ("../../etc", "code.txt")],
+)
+def test_a_file_is_named_after_its_language(language: str, name: str) -> None:
+    (line, file) = render(f"```{language}\n{'x = 1; ' * 800}\n```")
+
+    assert line.text.endswith(f"📎 {name}")
+    assert file.file == name
+
+
+def test_a_code_block_that_fits_into_a_message_is_not_cut() -> None:
+    code = "\n".join(f"line_{i} = {i}" for i in range(200))
+
+    parts = render(f"{'word ' * 600}\n\n```python\n{code}\n```\n\n{'word ' * 600}")
+
+    assert code in [part.text[e["offset"] :][: e["length"]] for part in parts for e in part.entities]
 
 
 def test_a_text_without_a_space_is_cut_between_graphemes() -> None:
@@ -153,10 +175,10 @@ def test_plain_text_is_left_as_it_is() -> None:
     "text", ["Es kommt am Mittwoch.", "my_var is 5 * 3 (see #12) & $5 [ok]", "a - b\nc > d"]
 )
 def test_text_without_markdown_never_meets_the_converter(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_converter() -> None:
-        raise AssertionError("converted")
+    def no_parser(_: str) -> None:
+        raise AssertionError("parsed")
 
-    monkeypatch.setattr(module, "_converter", no_converter)
+    monkeypatch.setattr(module, "show", no_parser)
 
     assert render(text) == (Part(text),)
 
@@ -182,28 +204,6 @@ GLUE = st.sampled_from([" ", "\n", "\n\n", "**", "*", "_", "`", "~~", "||", "> "
 MARKED_TEXT = st.lists(st.one_of(WORDS, GLUE), max_size=60).map("".join)
 
 
-@given(st.one_of(MARKED_TEXT, st.text(max_size=300)))
-@settings(max_examples=320, deadline=None)
-def test_telegram_takes_whatever_a_model_writes(text: str) -> None:
-    parts = render(text)
-
-    assert parts
-    assert [fault_of(part.text, part.entities) for part in parts] == [None] * len(parts)
-
-
-@given(st.lists(st.tuples(GLUE, st.booleans()), min_size=1, max_size=40))
-@settings(max_examples=100, deadline=None)
-def test_no_word_is_lost(pieces: list[tuple[str, bool]]) -> None:
-    text = "".join(glue + (f"w{i}w" if word else "") for i, (glue, word) in enumerate(pieces))
-
-    shown = " ".join(
-        part.text + " ".join(e.get("language", "") for e in part.entities) for part in render(text)
-    )
-
-    for word in re.findall(r"w\d+w", text):
-        assert word in shown
-
-
 @given(st.one_of(MARKED_TEXT, st.text(max_size=200)))
 @settings(max_examples=100, deadline=None)
 def test_the_fast_way_takes_only_texts_that_no_markdown_changes(text: str) -> None:
@@ -211,10 +211,11 @@ def test_the_fast_way_takes_only_texts_that_no_markdown_changes(text: str) -> No
     if MARKUP.search(text) or not text.strip():
         return
 
-    shown, entities = module._convert(text)  # pyright: ignore[reportPrivateUsage]
+    shown = show(text)
 
-    assert entities == []
-    assert shown.split() == text.split()
+    assert shown is not None
+    assert shown.entities == []
+    assert shown.text.split() == text.split()
 
 
 @given(

@@ -96,13 +96,17 @@ PLACE = {"latitude": 52.52, "longitude": 13.405}
 VENUE = {"location": PLACE, "title": "Adlon", "address": "Unter den Linden"}
 
 
-@pytest.mark.parametrize(
-    "sent", [{"location": PLACE}, {"location": PLACE, "venue": VENUE}], ids=["location", "venue"]
-)
-def test_a_location_arrives_with_its_coordinates(sent: dict[str, Any]) -> None:
-    message = message_of(update(**sent))
+def test_a_location_arrives_with_its_coordinates() -> None:
+    message = message_of(update(location=PLACE))
 
     assert (message.v, message.kind, message.media, message.text) == (2, "unsupported", "location", "")
+    assert (message.latitude, message.longitude) == (52.52, 13.405)
+
+
+def test_a_venue_is_a_place_in_words_too() -> None:
+    message = message_of(update(location=PLACE, venue=VENUE))
+
+    assert (message.kind, message.media, message.shared) == ("text", "", "venue: Adlon, Unter den Linden")
     assert (message.latitude, message.longitude) == (52.52, 13.405)
 
 

@@ -9,9 +9,11 @@ from typing import Any, cast
 
 import lo_bot_api_emulator as lo
 from aiohttp import web
+from lo_bot_api_emulator.updates import ALLOWED_UPDATE_TYPES
 
 for method in lo.CONTRACT["methods"].values():
     method["allowUnknownParameters"] = True
+ALLOWED_UPDATE_TYPES.add("stopped_message_generation")  # of Bot API 10.3
 
 PERSON = 42
 

@@ -1,5 +1,6 @@
 """What the real Messages API would refuse in a request. Pure."""
 
+import base64
 import re
 from collections.abc import Mapping
 from itertools import pairwise
@@ -19,12 +20,25 @@ BLOCKS = {
     "server_tool_use": {"type", "id", "name", "input"},
     "web_search_tool_result": {"type", "tool_use_id", "content"},
     "web_fetch_tool_result": {"type", "tool_use_id", "content"},
+    "image": {"type", "source"},
+    "document": {"type", "source"},
 }
 MAY_HAVE = {"cache_control", "citations", "caller"}
 SERVER_TOOLS = {
     "web_search_20260318": ("web_search", {"max_uses"}),
     "web_fetch_20260318": ("web_fetch", {"max_uses", "max_content_tokens"}),
 }
+FILE_TYPES: dict[str, tuple[bytes, ...]] = {
+    "image/jpeg": (b"\xff\xd8\xff",),
+    "image/png": (b"\x89PNG\r\n\x1a\n",),
+    "image/gif": (b"GIF87a", b"GIF89a"),
+    "image/webp": (b"RIFF",),
+    "application/pdf": (b"%PDF-",),
+}
+"""How a file of each media type begins."""
+MAX_IMAGE_CHARS = 5 * 2**20
+"""Of one picture, in base64: Anthropic, "Vision"."""
+MAX_REQUEST_CHARS = 32_000_000
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 MARK = {"type": "ephemeral"}
 MOST_MARKS = 4
@@ -52,9 +66,44 @@ def fault_of(body: dict[str, Any]) -> str:
         "Requests which include `tool_use` or `tool_result` blocks must define tools": bool(body.get("tools"))
         or not any(block["type"] in {"tool_use", "tool_result"} for block in blocks),
         "thinking: Invalid `signature` in `thinking` block": all(map(_is_signed, blocks)),
+        "request exceeds the maximum size": sum(map(_file_chars, blocks)) <= MAX_REQUEST_CHARS,
+        "messages: `image` and `document` blocks are the user's": not any(
+            block["type"] in {"image", "document"}
+            for message in messages
+            if message["role"] == "assistant"
+            for block in blocks_of(message["content"])
+        ),
         "`tool_use` ids must be unique": _are_unique(blocks),
     }
+    checks |= {fault: False for block in blocks if (fault := file_fault(block))}
     return _order_fault(messages) or next((fault for fault, fine in checks.items() if not fine), "")
+
+
+def file_fault(block: Block) -> str:
+    """What is wrong with the picture or PDF in a block; "" for any other."""
+    if block["type"] not in {"image", "document"}:
+        return ""
+    source = block.get("source", {})
+    kind = source.get("media_type", "")
+    if set(source) != {"type", "media_type", "data"} or source["type"] != "base64":
+        return f"{block['type']}.source: must be base64"
+    if kind not in FILE_TYPES or (kind == "application/pdf") != (block["type"] == "document"):
+        return f"{block['type']}.source.base64.media_type: unknown"
+    if block["type"] == "image" and len(source["data"]) > MAX_IMAGE_CHARS:
+        return "image exceeds 5 MB maximum"
+    return _content_fault(source["data"], kind)
+
+
+def _content_fault(data: str, kind: str) -> str:
+    try:
+        content = base64.b64decode(data, validate=True)
+    except ValueError:
+        return "source.base64: invalid base64 data"
+    return "" if content.startswith(FILE_TYPES[kind]) else f"the file does not appear to be a valid {kind}"
+
+
+def _file_chars(block: Block) -> int:
+    return len(block.get("source", {}).get("data", "")) if block["type"] in {"image", "document"} else 0
 
 
 def _order_fault(messages: list[Block]) -> str:

@@ -18,6 +18,7 @@ import argparse
 import asyncio
 import contextlib
 import random
+import re
 import time
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import asdict
@@ -27,9 +28,12 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from tests.fakes.telegram_rules import fault_of, markup_fault
+from tests.fakes.telegram_rules import MAX_COMMANDS, command_fault, document_fault, fault_of, markup_fault
 from tests.fakes.telegram_state import BotState, Call, Fault, Json, RawAnswer, Refusal, after, before
 from tests.fakes.telegram_updates import bot_message, button_tap, private_message
+
+MAX_FILE_BYTES = 20_000_000
+"""core.telegram.org/bots/api#getfile"""
 
 
 class FakeTelegram:
@@ -50,6 +54,8 @@ class FakeTelegram:
         """Chats whose person blocked the bot: 403."""
         self.gone: set[str] = set()
         """Chats that do not exist: 400."""
+        self.files: dict[str, bytes] = {}
+        """By file_id; what getFile and the download behind it give to any bot."""
 
     # ── what a test does ─────────────────────────────────────────────────────────────────────────────────────────
     def bot(self, bot_id: str) -> BotState:
@@ -98,12 +104,17 @@ class FakeTelegram:
         return [c.fields for c in self.calls if c.delivered and wanted in {None, str(c.fields["chat_id"])}]
 
     def texts(self, chat_id: int | str | None = None) -> list[str]:
-        return [fields["text"] for fields in self.sent(chat_id)]
+        return [fields["text"] for fields in self.sent(chat_id) if "text" in fields]
+
+    def documents(self, chat_id: int | str | None = None) -> list[Json]:
+        """{name, content} of the files that people see, in order."""
+        return [fields["document"] for fields in self.sent(chat_id) if "document" in fields]
 
     # ── the server ───────────────────────────────────────────────────────────────────────────────────────────────
     def app(self) -> web.Application:
         app = web.Application(client_max_size=8 * 2**20)
         app.router.add_route("*", "/bot{token}/{method}", self._handle)
+        app.router.add_get("/file/bot{token}/{path:.+}", self._download)
         app.router.add_post("/_control/{verb}", self._control)
         return app
 
@@ -142,6 +153,33 @@ class FakeTelegram:
             return web.Response(status=500)
         call.status = 200
         return _json({"ok": True, "result": result})
+
+    async def _download(self, request: web.Request) -> web.StreamResponse:
+        """The file itself; a fault of method "download" strikes here."""
+        file_id = request.match_info["path"].rpartition("/")[2].partition(".")[0]
+        call = Call(
+            self.now() * 1000, request.match_info["token"].partition(":")[0], "download", {"file_id": file_id}
+        )
+        self.calls.append(call)
+        fault = next((f for f in self.faults if f.matches(call)), None)
+        try:
+            if fault is not None:
+                fault.times -= 1
+                before(fault)
+                await after(fault)
+        except Refusal as refusal:
+            return _json(
+                {"ok": False, "error_code": refusal.status, "description": refusal.description},
+                refusal.status,
+            )
+        except ConnectionAbortedError:
+            if request.transport is not None:
+                request.transport.abort()
+            return web.Response(status=500)
+        if file_id not in self.files:
+            return _json({"ok": False, "error_code": 404, "description": "Not Found"}, 404)
+        call.status = 200
+        return web.Response(body=self.files[file_id], content_type="application/octet-stream")
 
     async def _answer(self, call: Call) -> Any:
         if call.bot_id in self.revoked or not call.bot_id.isdigit():
@@ -219,21 +257,39 @@ class FakeTelegram:
         return list(islice((u for u in bot.updates if taps or "callback_query" not in u), limit))
 
     async def send_message(self, call: Call) -> Json:
-        chat_id, text = str(call.fields.get("chat_id", "")), str(call.fields.get("text", ""))
+        text = str(call.fields.get("text", ""))
+        self._check_chat(call)
+        if wrong := fault_of(text, _value(call, "entities", [])):
+            raise Refusal(400, f"Bad Request: {wrong}")
+        self._check_markup(call)
+        return self._message_sent(call, {"text": text})
+
+    async def send_document(self, call: Call) -> Json:
+        document = call.fields.get("document")
+        self._check_chat(call)
+        if wrong := document_fault(document, str(call.fields.get("caption", ""))):
+            raise Refusal(400, f"Bad Request: {wrong}")
+        self._check_markup(call)
+        return self._message_sent(call, {"document": {"file_name": document["name"]}} if document else {})
+
+    def _check_chat(self, call: Call) -> None:
+        chat_id = str(call.fields.get("chat_id", ""))
         if chat_id in self.blocked:
             raise Refusal(403, "Forbidden: bot was blocked by the user")
         if chat_id in self.gone or not chat_id.lstrip("-").isdigit():
             raise Refusal(400, "Bad Request: chat not found")
-        if wrong := fault_of(text, _value(call, "entities", [])):
-            raise Refusal(400, f"Bad Request: {wrong}")
+
+    def _check_markup(self, call: Call) -> None:
         if "reply_markup" in call.fields and (wrong := markup_fault(_value(call, "reply_markup", None))):
             raise Refusal(400, f"Bad Request: {wrong}")
+
+    def _message_sent(self, call: Call, content: Json) -> Json:
         call.delivered = True
-        bot = self.bot(call.bot_id)
+        bot, chat_id = self.bot(call.bot_id), int(call.fields["chat_id"])
         bot.next_message_id += 1
         return {
-            "message_id": bot.next_message_id, "date": int(self.now()), "text": text,
-            "chat": {"id": int(chat_id), "type": "private" if int(chat_id) > 0 else "supergroup"},
+            "message_id": bot.next_message_id, "date": int(self.now()), **content,
+            "chat": {"id": chat_id, "type": "private" if chat_id > 0 else "supergroup"},
         }  # fmt: skip
 
     async def send_chat_action(self, call: Call) -> bool:
@@ -241,12 +297,67 @@ class FakeTelegram:
             raise Refusal(403, "Forbidden: bot was blocked by the user")
         return True
 
+    async def send_message_draft(self, call: Call) -> bool:
+        """Shows nothing; the calls are looked at."""
+        self._check_chat(call)
+        if int(call.fields["chat_id"]) <= 0:
+            raise Refusal(400, "Bad Request: chat must be a private chat")
+        if not 0 < int(call.fields.get("draft_id") or 0) < 2**31:
+            raise Refusal(400, "Bad Request: DRAFT_ID_INVALID")
+        text = str(call.fields.get("text", ""))
+        if text and (wrong := fault_of(text, _value(call, "entities", []))):
+            raise Refusal(400, f"Bad Request: {wrong}")
+        return True
+
+    def press_stop(self, bot_id: str, user_id: int, draft_id: int, topic_id: int = 0) -> int:
+        """A person presses the button under a draft. Gives the update id."""
+        stopped: Json = {"chat": {"id": user_id, "type": "private", "first_name": "x"}, "draft_id": draft_id}
+        if topic_id:
+            stopped["message_thread_id"] = topic_id
+        return self.feed(bot_id, {"stopped_message_generation": stopped})
+
     async def answer_callback_query(self, call: Call) -> bool:
         spinning, query_id = self.bot(call.bot_id).spinning, str(call.fields.get("callback_query_id", ""))
         if query_id not in spinning:
             raise Refusal(400, "Bad Request: query is too old or its ID is invalid")
         spinning.remove(query_id)
         return True
+
+    async def get_file(self, call: Call) -> Json:
+        file_id = str(call.fields.get("file_id", ""))
+        if file_id not in self.files:
+            raise Refusal(400, "Bad Request: wrong file_id or the file is temporarily unavailable")
+        size = len(self.files[file_id])
+        if size > MAX_FILE_BYTES:
+            raise Refusal(400, "Bad Request: file is too big")
+        path = f"files/{file_id}.jpg"
+        return {"file_id": file_id, "file_unique_id": f"u{file_id}", "file_size": size, "file_path": path}
+
+    async def set_my_commands(self, call: Call) -> bool:
+        commands = _value(call, "commands", [])
+        if not 1 <= len(commands) <= MAX_COMMANDS:
+            raise Refusal(400, "Bad Request: BOT_COMMANDS_TOO_MUCH")
+        if wrong := next((wrong for one in commands if (wrong := command_fault(one))), None):
+            raise Refusal(400, f"Bad Request: {wrong}")
+        self.bot(call.bot_id).menus[self._menu_place(call)] = {
+            one["command"]: one["description"] for one in commands
+        }
+        return True
+
+    async def delete_my_commands(self, call: Call) -> bool:
+        self.bot(call.bot_id).menus.pop(self._menu_place(call), None)
+        return True
+
+    def _menu_place(self, call: Call) -> tuple[str, str]:
+        scope = _value(call, "scope", {"type": "default"})
+        language = str(call.fields.get("language_code", ""))
+        if not re.fullmatch("([a-z]{2})?", language):
+            raise Refusal(400, "Bad Request: invalid language code specified")
+        if scope["type"] != "chat":
+            return scope["type"], language
+        if str(scope["chat_id"]) in self.gone:
+            raise Refusal(400, "Bad Request: chat not found")
+        return f"chat:{scope['chat_id']}", language
 
     async def set_webhook(self, call: Call) -> bool:
         self.bot(call.bot_id).webhook = dict(call.fields)
@@ -258,11 +369,16 @@ class FakeTelegram:
 
 
 METHODS = {
+    "getFile": FakeTelegram.get_file,
     "getMe": FakeTelegram.get_me,
     "getUpdates": FakeTelegram.get_updates,
     "sendMessage": FakeTelegram.send_message,
+    "sendDocument": FakeTelegram.send_document,
     "sendChatAction": FakeTelegram.send_chat_action,
+    "sendMessageDraft": FakeTelegram.send_message_draft,
     "answerCallbackQuery": FakeTelegram.answer_callback_query,
+    "setMyCommands": FakeTelegram.set_my_commands,
+    "deleteMyCommands": FakeTelegram.delete_my_commands,
     "setWebhook": FakeTelegram.set_webhook,
     "deleteWebhook": FakeTelegram.delete_webhook,
 }
@@ -277,7 +393,14 @@ def _value(call: Call, name: str, default: Any) -> Any:
 async def _fields(request: web.Request) -> Json:
     if request.content_type == "application/json":
         return orjson.loads(await request.read())
-    return {**request.query, **{name: str(value) for name, value in (await request.post()).items()}}
+    return {**request.query, **{name: _field(value) for name, value in (await request.post()).items()}}
+
+
+def _field(value: Any) -> Any:
+    """A field of a form; a file as {name, content}."""
+    if not isinstance(value, web.FileField):
+        return str(value)
+    return {"name": value.filename, "content": value.file.read().decode(errors="replace")}
 
 
 def _json(body: Json, status: int = 200) -> web.Response:

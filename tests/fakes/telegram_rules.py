@@ -3,6 +3,7 @@
 Source: Bot API, MessageEntity and "Formatting options"; `are_entities_valid` of TDLib's MessageEntity.cpp.
 """
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -11,9 +12,16 @@ MAX_UNITS = 4096
 MAX_ENTITIES = 100
 MAX_BUTTONS = 100
 MAX_DATA_BYTES = 64
+MAX_CAPTION = 1024
+MAX_COMMANDS = 100
+MAX_DESCRIPTION = 256
 SPLITTABLE = {"bold", "italic", "underline", "strikethrough", "spoiler"}
 QUOTES = {"blockquote", "expandable_blockquote"}
 VERBATIM = {"code", "pre"}
+WEB = re.compile(
+    r"https?://[^\s/?#]+\.[^\s/?#]+(?:[/?#]\S*)?|(?:tg|ton)://\S+|mailto:\S+|tel:\S+", re.IGNORECASE
+)
+"""What LinkManager::check_link of TDLib lets through, roughly."""
 CONTINUOUS = VERBATIM | {
     "text_link",
     "text_mention",
@@ -72,9 +80,33 @@ def _button_fault(button: Any) -> str | None:
     return None if 0 < len(data.encode()) <= MAX_DATA_BYTES else "BUTTON_DATA_INVALID"
 
 
+def command_fault(command: Any) -> str | None:
+    """Why Telegram refuses this BotCommand, or None. Source: Bot API, BotCommand; telegram-bot-api's get_bot_command."""
+    if not isinstance(command, Mapping):
+        return "expected an Object as BotCommand"
+    found = cast("Mapping[str, Any]", command)
+    if not re.fullmatch("[a-z0-9_]{1,32}", str(found.get("command", ""))):
+        return "BOT_COMMAND_INVALID"
+    if not 1 <= len(str(found.get("description", ""))) <= MAX_DESCRIPTION:
+        return "BOT_COMMAND_DESCRIPTION_INVALID"
+    return None
+
+
+def document_fault(document: Any, caption: str) -> str | None:
+    """Why Telegram refuses this upload, or None. document: {name, content}."""
+    if not isinstance(document, Mapping):
+        return "there is no document in the request"
+    found = cast("Mapping[str, Any]", document)
+    if not found.get("content"):
+        return "file must be non-empty"
+    if not re.fullmatch(r"[\w.+-]{1,60}", str(found.get("name", ""))):
+        return "wrong file name"
+    return "message caption is too long" if len(caption.encode("utf-16-le")) // 2 > MAX_CAPTION else None
+
+
 def visible(text: str) -> bool:
-    """Something in it can be seen."""
-    return any(unicodedata.category(char)[0] not in "CZ" for char in text)
+    """Something in it can be seen. The characters without a shape: strip_empty_characters of TDLib's misc.cpp."""
+    return any(unicodedata.category(char)[0] not in "CZ" and char not in "\u2800\ufffc" for char in text)
 
 
 def _entity_fault(units: bytes, entity: Mapping[str, Any]) -> str | None:
@@ -85,11 +117,21 @@ def _entity_fault(units: bytes, entity: Mapping[str, Any]) -> str | None:
         return "end beyond the text"
     if kind not in SPLITTABLE | QUOTES | CONTINUOUS:
         return "unknown type"
-    if kind == "text_link" and not str(entity.get("url", "")).strip():
-        return "no url"
     if any(_inside_pair(units, at) for at in (offset, offset + length)):
         return "cut through a surrogate pair"
-    return None
+    if not units[offset * 2 : (offset + length) * 2].decode("utf-16-le").strip():
+        return "nothing but white space"
+    return _fields_fault(entity)
+
+
+def _fields_fault(entity: Mapping[str, Any]) -> str | None:
+    """Fields that do not belong to the kind, or are none of its."""
+    kind, given = entity["type"], set(entity) - {"type", "offset", "length"}
+    if given - {"text_link": {"url"}, "pre": {"language"}}.get(kind, set[str]()):
+        return "unknown field"
+    if kind == "text_link" and not WEB.fullmatch(str(entity.get("url", ""))):
+        return "wrong url"
+    return "wrong language" if "language" in given and not str(entity["language"]).strip() else None
 
 
 def _inside_pair(units: bytes, at: int) -> bool:
@@ -106,6 +148,8 @@ def _nesting_fault(entities: Sequence[Mapping[str, Any]]) -> str | None:
         for outer in open_:
             if _end(inner) > _end(outer):
                 return "can't parse entities: they overlap in part"
+            if outer["type"] == inner["type"]:
+                return f"can't parse entities: {inner['type']} in itself"
             if not _may_contain(outer["type"], inner["type"]):
                 return f"can't parse entities: {inner['type']} in {outer['type']}"
         open_.append(inner)

@@ -59,6 +59,10 @@ class BotState:
     webhook: Json = field(default_factory=dict[str, Any])
     spinning: set[str] = field(default_factory=set[str])
     """Taps that were not answered yet."""
+    menus: dict[tuple[str, str], dict[str, str]] = field(
+        default_factory=dict[tuple[str, str], dict[str, str]]
+    )
+    """(scope, language) → command → description; a scope is its type, of a chat "chat:ID"."""
 
 
 class Refusal(Exception):

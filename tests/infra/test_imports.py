@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAVY = ("cryptography.hazmat", "mcp", "tools.mcp_link")
+HEAVY = ("PIL", "cryptography.hazmat", "mcp", "tools.mcp_link")
 
 
 def printed(code: str) -> str:

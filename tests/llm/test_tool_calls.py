@@ -125,7 +125,7 @@ def test_calls_are_given_with_the_answer_as_it_must_go_back(stop_reason: str) ->
         "tool_use",
         "tool_use",
     ]
-    assert it.outcomes == [("a", "answered")]
+    assert it.outcomes == [("a", "tools")]
 
 
 def test_an_id_that_an_earlier_call_of_the_conversation_has_is_made_unique() -> None:

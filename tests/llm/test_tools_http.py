@@ -93,7 +93,7 @@ async def test_a_call_is_streamed_in_pieces_and_read_whole(server: ModelServer, 
     assert (completion.text, completion.ending) == ("I look.", "tools")
     assert [json.loads(use.arguments) for use in completion.uses] == [HOME, {}]
     assert len({use.id for use in completion.uses}) == 2
-    assert [call.outcome for call in talk.recorded] == ["answered"]
+    assert [call.outcome for call in talk.recorded] == ["tools"]
 
 
 async def test_a_loop_of_two_rounds_gives_each_thought_back_unchanged(

@@ -29,8 +29,9 @@ SECRET = "AAsecret"
 ENVIRONMENT = {
     "KOI_LOG": "debug", "TZ": "Europe/Berlin", "ANTHROPIC_API_KEY": API_KEY,
     "KOI_TELEGRAM__CHAT_MESSAGES_PER_SECOND": "1000", "KOI_TELEGRAM__GROUP_MESSAGES_PER_MINUTE": "60000",
+    "KOI_TELEGRAM__PERSON_MESSAGES_PER_MINUTE": "100000", "KOI_TELEGRAM__PERSON_MESSAGES_PER_HOUR": "100000",
 }  # fmt: skip
-"""What all processes here are given: debug logs (which may show no text either), and no send limits to wait for."""
+"""What all processes here are given: debug logs (which may show no text either), and no limits to wait for."""
 
 
 def token(bot_id: str) -> str:

@@ -40,8 +40,11 @@ rate = 0.8
 budget_tokens = 150
 
 [session]
-budget_tokens = 500
+budget_tokens = 800
 summarise = true
+
+[turn]
+max_usd = 100
 
 [prices."strong"]
 input = 100
@@ -202,8 +205,8 @@ def test_explain_finds_the_turn_by_the_handle_that_why_shows(story: Story) -> No
     assert (record.user_id, record.bot, record.ending) == (str(ANNA), "haus", "complete")
     assert (record.model, record.asked) == ("light", "light")
     assert (record.tier, record.why) == ("light", "short_request")
-    assert [part.kind for part in record.parts] == ["system", "person", "block", "message"]
-    assert question == "".join(part.text for part in record.parts[2:])
+    assert [part.kind for part in record.parts] == ["offer", "system", "person", "block", "message"]
+    assert question == "".join(part.text for part in record.parts[3:])
     assert "unter der Quitte" in block.text
     assert len(block.entry_ids) == 1
     assert record.cost_microusd == 1795

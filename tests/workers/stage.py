@@ -20,6 +20,8 @@ from lanes.ingest import ingest
 from lanes.outcome import Commit, Done, HandBack, Outcome
 from llm.call import BeforeCall, OnCall
 from llm.errors import NotAllowed
+from llm.halt import Halt
+from llm.provider import ShowText
 from llm.request import CallEnded, CallPlanned, Completion, Denied, ModelRequest, Tool, ToolUse, Usage
 from llm.routing import Models
 from memory.limits import MemoryLimits, SessionLimits
@@ -71,8 +73,10 @@ class ScriptedChain:
         *,
         deadline_at: float,
         on_call: OnCall,
+        on_text: ShowText | None = None,
         before_call: BeforeCall | None = None,
         first: str = "",
+        halt: Halt | None = None,
     ) -> Completion:
         assert deadline_at > 0
         most = request.max_tokens

@@ -291,6 +291,18 @@ async def test_with_confirm_nothing_is_made_before_the_persons_yes(house: House)
     assert len(await tasks(house)) == 1
 
 
+@pytest.mark.parametrize("typed", ["Ja!", "ja, bitte", "ok", "👍"])
+async def test_a_typed_yes_confirms_as_a_tap_does(house: House, typed: str) -> None:
+    with_tools(house, confirm=True)
+    house.chain.script = [calls(BREAD)]
+    await house.say("Brot auf die Liste")
+
+    await house.say(typed)
+
+    assert [one.title for one in await tasks(house)] == ["Bread"]
+    assert len(house.chain.requests) == 1
+
+
 async def test_change_makes_nothing_and_the_model_hears_what_is_to_be_different(house: House) -> None:
     with_tools(house, confirm=True)
     house.chain.script = [calls(BREAD)]

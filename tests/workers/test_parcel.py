@@ -99,7 +99,7 @@ async def test_a_second_bot_of_the_store_knows(house: House) -> None:
     "who",
     [
         pytest.param({"user_id": "43", "chat_id": "43"}, id="another person"),
-        pytest.param({"chat_id": "-100", "chat_kind": "group"}, id="a group, C30"),
+        pytest.param({"chat_id": "-100", "chat_kind": "group", "user_name": "Jo"}, id="a group, C30"),
         pytest.param({"bot_id": "8", "store": "office"}, id="a bot of another store, C31"),
     ],
 )
@@ -109,18 +109,19 @@ async def test_nobody_else_is_told(house: House, who: dict[str, Any]) -> None:
 
     await house.say("Soll Mittwoch kommen", **who)
 
-    assert house.asked == "Soll Mittwoch kommen"
+    label = "[Von Jo:]\n" if "user_name" in who else ""
+    assert house.asked == f"{label}Soll Mittwoch kommen"
 
 
 async def test_what_a_group_was_told_stays_in_its_topic(house: House) -> None:
-    group = {"chat_id": "-100", "chat_kind": "group", "topic_id": 5}
+    group = {"chat_id": "-100", "chat_kind": "group", "topic_id": 5, "user_name": "Jo"}
     await house.say(QUESTION, **group)
     house.later(minutes=50)
 
     await house.say("Soll Mittwoch kommen", **group, user_id="43")
     assert QUESTION in house.asked
     await house.say("Soll Mittwoch kommen", **(group | {"topic_id": 6}))
-    assert house.asked == "Soll Mittwoch kommen"
+    assert house.asked == "[Von Jo:]\nSoll Mittwoch kommen"
     await house.say("Soll Mittwoch kommen")
     assert house.asked == "Soll Mittwoch kommen"
 

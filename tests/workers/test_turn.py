@@ -22,6 +22,7 @@ from llm.request import ModelRequest, Usage
 from memory.ring import read_ring
 from schemas.call import CallRecord
 from schemas.dead import DeadLetter
+from schemas.inbound import InboundMessage
 from schemas.memory import AnswerRecord, RingEntry, Session
 from schemas.turn import TurnRecord
 from schemas.wire import dump, load
@@ -221,7 +222,10 @@ async def test_a_message_without_text_gets_a_friendly_line(house: House, text: s
 async def test_media_get_an_honest_line(house: House, media: str, named: str) -> None:  # C52
     replied = await house.say(kind="unsupported", media=media)
 
-    assert replied == f"Ich kann bisher nur Text lesen. Damit konnte ich nichts anfangen: {named}."
+    spoken = (
+        "daher weiß ich nicht, was darin gesagt wird" if media == "voice" else "kann ich noch nichts anfangen"
+    )
+    assert f"{spoken}: {named}." in replied
     assert house.chain.requests == []
 
 
@@ -230,9 +234,7 @@ async def test_a_caption_is_answered_and_model_and_person_know_what_was_not_seen
 
     assert house.asked.startswith("Welche Rasse?\n\n[")
     assert "photo" in house.asked
-    assert replied == (
-        "answer 1\n\n(Ich kann bisher nur Text lesen. Damit konnte ich nichts anfangen: Foto.)"
-    )
+    assert replied == ("answer 1\n\n(Mit dieser Art von Nachricht kann ich noch nichts anfangen: Foto.)")
 
 
 async def test_a_very_long_message_is_passed_on_as_far_as_it_fits(house: House) -> None:
@@ -526,27 +528,37 @@ async def test_new_ends_the_conversation_also_if_nobody_answers_its_text(house: 
     assert await house.redis.exists(keys.session("7:42:0")) == 0
 
 
+def in_group(house: House, text: str, user_id: str) -> InboundMessage:
+    name = {"42": "Ann", "43": "Bob"}[user_id]
+    return house.message(text, user_id=user_id, user_name=name, chat_id="-100", chat_kind="group")
+
+
 async def test_where_there_are_plans_everybody_in_a_group_writes_on_their_own(house: House) -> None:
     plans = plans_from({"free": PlanSettings(people=("*",), messages_per_day=2)})
     house.services = replace(house.services, plans=plans)
     for text, user_id in (("A1", "42"), ("B1", "43"), ("B2", "43"), ("A2", "42")):
-        await house.push(house.message(text, user_id=user_id, chat_id="-100", chat_kind="group"))
+        await house.push(in_group(house, text, user_id))
 
     for _ in range(3):
         await house.turn()
 
-    assert [request.messages[-1].text for request in house.chain.requests] == ["A1", "B1\n\nB2", "A2"]
+    assert [request.messages[-1].text for request in house.chain.requests] == [
+        "[Von Ann:]\nA1",
+        "[Von Bob:]\nB1\n\n[Von Bob:]\nB2",
+        "[Von Ann:]\nA2",
+    ]
     assert [len(reply.answers) for reply in await house.replies("7:-100:0")] == [1, 2, 1]
     assert await house.redis.zcard(keys.inbox_queue()) == 0
 
 
-async def test_without_plans_a_group_is_answered_together(house: House) -> None:
+async def test_without_plans_a_group_is_answered_together(house: House) -> None:  # C42
     for text, user_id in (("A1", "42"), ("B1", "43")):
-        await house.push(house.message(text, user_id=user_id, chat_id="-100", chat_kind="group"))
+        await house.push(in_group(house, text, user_id))
 
     await house.turn()
 
-    assert [request.messages[-1].text for request in house.chain.requests] == ["A1\n\nB1"]
+    (request,) = house.chain.requests
+    assert request.messages[-1].text == "[Von Ann:]\nA1\n\n[Von Bob:]\nB1"
 
 
 async def test_a_conversation_that_a_service_cannot_take_is_not_stuck(house: House) -> None:
