@@ -85,11 +85,14 @@ async def test_two_honest_equal_calls_stay_two(tool_house: House) -> None:  # C9
     assert [one.title for one in await tasks(tool_house)] == ["Bread", "Bread"]
 
 
+NO_ARGUMENTS: dict[str, Any] = {}
+
+
 @pytest.mark.parametrize(
     ("use", "said"),
     [
-        pytest.param(("fly_to_moon", {}), "There is no tool", id="no such tool"),
-        pytest.param(("create_task", {}), "title", id="an argument is missing"),
+        pytest.param(("fly_to_moon", NO_ARGUMENTS), "There is no tool", id="no such tool"),
+        pytest.param(("create_task", NO_ARGUMENTS), "title", id="an argument is missing"),
         pytest.param(("update_task", {"id": "t9", "title": "x"}), "t9", id="no such task"),
     ],
 )
