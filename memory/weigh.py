@@ -14,7 +14,7 @@ from math import log
 from operator import contains, not_
 
 from memory.features import Features, sentences
-from memory.terms import length_weight
+from memory.terms import PREFIX, length_weight
 from memory.terms import terms as terms_of
 
 NAME_WEIGHT = 2
@@ -66,7 +66,7 @@ def weigh(entries: Sequence[Features], message: str) -> Weighed:
     own = [number < one.user_sentences for one, some in zip(entries, kept, strict=True) for number in some]
     counts = [Counter(chain.from_iterable(terms[start:end])) for start, end in pairwise(firsts)]
     times = _added(counts)
-    lengths = {term: length_weight(term) for term in times}
+    lengths = {term: 1.0 if len(term) >= PREFIX else length_weight(term) for term in times}
     weights = _weights(times, lengths, len(terms))
     for term in times.keys() & chain.from_iterable([one.names for one in entries]):
         weights[term] *= NAME_WEIGHT / lengths[term]

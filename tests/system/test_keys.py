@@ -193,7 +193,12 @@ def test_what_was_forgotten_or_said_by_a_stranger_is_nowhere(story: Story) -> No
     assert holding(story.in_the_end, "Holunder") == []
     assert holding(story.in_the_end, "Sanddorn") == []
     assert story.answers["/forget all"].reply.startswith("Ich habe 1 Eintrag vergessen.")
-    assert story.answers["afterwards"].messages == [{"role": "user", "content": "Was war das?"}]
+    requests = [one.body["messages"] for one in story.answers["afterwards"].requests]
+    asked = [
+        messages for messages in requests if "Was war das?" in str(messages)
+    ]  # others may be asked meanwhile
+    assert asked
+    assert all(messages == [{"role": "user", "content": "Was war das?"}] for messages in asked)
 
 
 # ── what stays in the logs ───────────────────────────────────────────────────────────────────────────────────────
