@@ -14,12 +14,15 @@ ANSWER = ":answer"
 
 
 def sent_effects(lane: str, reply_id: str, message_ids: Sequence[int]) -> tuple[Effect, ...]:
-    """For the commit of a reply that was sent as these messages; nothing if it is no answer of a turn."""
-    if not reply_id.endswith(ANSWER) or not message_ids:
+    """For the commit of a reply that was sent as these messages; nothing if it is no answer of a turn. 0: a number
+    that Telegram did not say.
+    """
+    known = [message_id for message_id in message_ids if message_id]
+    if not reply_id.endswith(ANSWER) or not known:
         return ()
     key, turn_id = keys.sent_answers(lane), reply_id.removesuffix(ANSWER)
     return (
-        Effect("RPUSH", key, tuple(f"{message_id} {turn_id}" for message_id in message_ids)),
+        Effect("RPUSH", key, tuple(f"{message_id} {turn_id}" for message_id in known)),
         Effect("LTRIM", key, (-NEWEST, -1)),
         Effect("PEXPIRE", key, (KNOWN_MS,)),
     )

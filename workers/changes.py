@@ -21,6 +21,7 @@ from workers.pending import chosen_preview, confirmed, over_line
 from workers.reminders import done_answer, snooze_answer
 from workers.said import Said
 from workers.tasks_list import tasks_answer
+from workers.texts import say
 
 type Answer = Callable[[Things, str, Here], Listed]
 """Things, what stands behind the command, where."""
@@ -73,7 +74,7 @@ async def _answered(hands: Hands, decide: Callable[[Things], Listed], redis: Red
             Changed(Said(found.text, found.buttons))
         )
 
-    return _unpacked(await hands.edit(change))
+    return _changed(await hands.edit(change), hands.here.language)
 
 
 async def _confirmed(hands: Hands, preview: Pending | None) -> Changed:
@@ -86,7 +87,20 @@ async def _confirmed(hands: Hands, preview: Pending | None) -> Changed:
         made = confirmed(preview, catalog, hands.here, things)
         return made.ran, _packed(Changed(Said(made.text), made.told))
 
-    return _unpacked(await hands.edit(change))
+    return _changed(await hands.edit(change), hands.here.language)
+
+
+def _changed(packed: bytes | None, language: str) -> Changed:
+    if packed is not None:
+        return _unpacked(packed)
+    return Changed(
+        Said(
+            say(
+                language,
+                "Nothing was changed: at the same moment everything was forgotten. Please do it again.",
+            )
+        )
+    )
 
 
 def _packed(changed: Changed) -> bytes:

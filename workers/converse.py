@@ -177,9 +177,20 @@ class _Loop:
     def _ended(self) -> Completion | None:
         """Before each round: nobody is to be asked any more."""
         if self.asking.halt.is_set():
+            self._take_finished()
             return self._stopped()
         self.stop = self._stop()
         return self._end() if self.stop else None
+
+    def _take_finished(self) -> None:
+        """What an earlier attempt did stands, so the conversation has to know of it."""
+        while self.hands:
+            nth = len(self.rounds.done) + 1
+            kept = self.hands.kept_round(nth)
+            done = self.hands.finished(nth, kept) if kept else None
+            if done is None:
+                return
+            self.rounds = Rounds((*self.rounds.done, done))
 
     def _stop(self) -> Stop | None:
         if len(self.rounds.done) >= self.asking.s.max_tool_rounds:

@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, assert_never, cast
+from typing import Any, assert_never
 
-import orjson
 import structlog
 
 from lanes.claim import Claim
 from lanes.keep import keep
 from lanes.step import Changed, Forgotten, Known, Step, Stepped, step
+from llm.blocks import as_object
 from schemas.memory import ToolCall
 from schemas.tools import CallOutcome, KeptResult, KeptRound
 from schemas.wire import dump, load
@@ -87,6 +87,11 @@ class Hands:
         value = self.claim.kept.get(f"round:{nth}")
         return None if value is None else load(KeptRound, value)
 
+    def finished(self, nth: int, kept: KeptRound) -> RoundDone | None:
+        """A kept round all of whose calls had ended in an earlier attempt; None: some had not."""
+        results = tuple(result for call in kept.calls if (result := self._known(nth, call)))
+        return RoundDone(kept, results) if len(results) == len(kept.calls) else None
+
     async def keep_round(self, nth: int, kept: KeptRound) -> None:
         """The model's answer, before its tools run. Raises: LeaseLost."""
         await keep(self.s.redis, self.claim, {f"round:{nth}": dump(kept)}, KEPT_MS)
@@ -122,8 +127,9 @@ class Hands:
                  outcomes=[one.outcome for one in results[:MOST_CALLS]])  # fmt: skip
         return RoundDone(kept, results)
 
-    async def edit(self, decide: Callable[[Things], tuple[Ran, bytes]]) -> bytes:
-        """One change of the person's own, by a command; gives what `decide` said of it, or had said the first time.
+    async def edit(self, decide: Callable[[Things], tuple[Ran, bytes]]) -> bytes | None:
+        """One change of the person's own, by a command; gives what `decide` said of it, or had said the first time. None:
+        meanwhile the owner forgot, so nothing was changed.
 
         Raises: LeaseLost, RedisError, NewerVersion.
         """
@@ -132,8 +138,10 @@ class Hands:
             ran, said = decide(things)
             done = await self._step(COMMAND, said, things, ran)
             match done:
-                case Stepped() | Forgotten():
+                case Stepped():
                     return said
+                case Forgotten():
+                    return None
                 case Known(value=value):
                     return value
                 case Changed():
@@ -218,7 +226,7 @@ class Hands:
 
     async def _outside(self, nth: int, call: ToolCall, left_s: float) -> dict[str, KeptResult]:
         """A tool of an MCP server."""
-        arguments = _object(call.arguments)
+        arguments = as_object(call.arguments)
         if arguments is None or self.hub is None:
             return {call.id: NO_OBJECT}
         try:
@@ -244,11 +252,3 @@ def _name(nth: int, call: ToolCall) -> str:
 
 def _begun(nth: int, call: ToolCall) -> str:
     return f"begun:{nth}:{call.id}"
-
-
-def _object(arguments: str) -> dict[str, object] | None:
-    try:
-        value: object = orjson.loads(arguments)
-    except orjson.JSONDecodeError:
-        return None
-    return cast("dict[str, object]", value) if isinstance(value, dict) else None

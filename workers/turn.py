@@ -110,7 +110,9 @@ class TurnHandler:
         hands = hands_for(self.s, claim, turn, known)
         own = await self._own_line(turn, known, hands, gathered)
         outcome = Done(own) if own else await self._answer(turn, known, hands, deadline_at, (gathered, again))
-        return _with(outcome, gathered, again)
+        if isinstance(outcome, Done):  # nothing of the files stays behind
+            return Done(replace(outcome.commit, effects=(*outcome.commit.effects, *gathered.effects)))
+        return outcome
 
     async def _retried(self, turn: Turn, known: Known) -> Retried | Commit:
         """What is asked again; or what koi answers instead."""
@@ -215,7 +217,10 @@ class TurnHandler:
                     tier=chosen.choice.tier, why=chosen.choice.why, calls=len(answered.calls),
                     rounds=len(answered.rounds.done), stop=answered.stop, took_ms=s.clock() - turn.began_ms,
                 )  # fmt: skip
-                return Done(commit_of_answer(turn, answered, known, chosen, s, file_line=gathered.line))
+                commit = commit_of_answer(turn, answered, known, chosen, s, file_line=gathered.line)
+                if again and completion.ending != "refused":  # the new answer takes the place of the first
+                    commit = replace(commit, texts=(*again.texts, *commit.texts))
+                return Done(commit)
 
     async def _project(self, turn: Turn, known: Known) -> Said:
         s, lane = self.s, turn.first.lane
@@ -265,15 +270,6 @@ def is_without_news(turn: Turn, known: Known) -> bool:
     """Nothing but edits that say what was answered already (a link preview came)."""
     entries = known.remembered.entries
     return all(message.edited and is_unchanged(message, known.session, entries) for message in turn.messages)
-
-
-def _with(outcome: Outcome, gathered: Gathered, again: Retried | None) -> Outcome:
-    """Nothing of the files stays behind; and what is answered anew leaves the memory first."""
-    if not isinstance(outcome, Done):
-        return outcome
-    commit = outcome.commit
-    first = again.texts if again else ()
-    return Done(replace(commit, effects=(*commit.effects, *gathered.effects), texts=(*first, *commit.texts)))
 
 
 def _leaving_the_rest(outcome: Outcome, claim: Claim, turn: Turn) -> Outcome:

@@ -274,3 +274,48 @@ async def test_forgetting_is_not_repeated_for_a_repeated_update(redis: RedisPort
         await intake_of(redis).take([update(10, "/forget last")])
 
     assert await redis.llen(ring) == 1
+
+
+# ── at admission ─────────────────────────────────────────────────────────────────────────────────────────────────
+GROUP, SUPERGROUP = {"id": -5, "type": "group"}, {"id": -1005, "type": "supergroup"}
+
+
+async def test_an_edit_of_what_still_waits_takes_its_place(redis: RedisPort) -> None:  # C37
+    intake, sent = intake_of(redis), fake.message("777", JO, "book 5")
+    edited = sent | {"text": "book 6", "edit_date": sent["date"] + 1}
+
+    assert await intake.take([{"update_id": 1, "message": sent}, update(2, "and a taxi")]) == Taken(3)
+    assert await intake.take([{"update_id": 3, "edited_message": edited}]) == Taken(4)
+
+    assert [(m.text, m.edited) for m in await waiting(redis)] == [("book 6", False), ("and a taxi", False)]
+
+
+async def test_an_edit_in_the_same_batch_as_its_message_takes_its_place_too(redis: RedisPort) -> None:  # C37
+    sent = fake.message("777", JO, "book 5")
+    edited = sent | {"text": "book 6", "edit_date": sent["date"] + 1}
+
+    await intake_of(redis).take(
+        [{"update_id": 1, "message": sent}, {"update_id": 2, "edited_message": edited}]
+    )
+
+    assert [m.text for m in await waiting(redis)] == ["book 6"]
+
+
+async def test_an_edit_of_what_is_answered_already_is_a_message_of_its_own(redis: RedisPort) -> None:  # C37
+    sent = fake.message("777", JO, "book 5")
+    edited = sent | {"text": "book 6", "edit_date": sent["date"] + 1}
+
+    await intake_of(redis).take([{"update_id": 2, "edited_message": edited}])
+
+    assert [(m.text, m.edited) for m in await waiting(redis)] == [("book 6", True)]
+
+
+async def test_what_waits_in_a_group_moves_with_it(redis: RedisPort) -> None:
+    intake = intake_of(redis)
+    await intake.take([update(1, "/help", chat=GROUP)])
+    moved = fake.message("777", JO, "", chat=GROUP) | {"migrate_to_chat_id": -1005}
+
+    assert await intake.take([{"update_id": 2, "message": moved}]) == Taken(3)
+
+    assert await waiting(redis, "777:-5:0") == []
+    assert [m.command for m in await waiting(redis, "777:-1005:0")] == ["help"]

@@ -276,3 +276,20 @@ async def test_a_429_that_names_no_wait_was_not_sent_either(
         await attempt(redis, sender)
 
     assert fake.texts(CHAT) == ["hello"]
+
+
+# ── the group has moved ──────────────────────────────────────────────────────────────────────────────────────────
+async def test_a_reply_to_a_group_that_became_a_supergroup_is_sent_there(
+    redis: RedisPort, sender: Sender, fake: FakeTelegram
+) -> None:
+    moved = """{"ok": false, "error_code": 400, "description": "Bad Request: group chat was upgraded to a supergroup chat",
+    "parameters": {"migrate_to_chat_id": -1005}}"""
+    fake.fault(Fault("raw", chat_id="-5", times=-1, description=moved))
+    await queue(redis, reply(1, "hello").model_copy(update={"chat_id": "-5"}))
+
+    await attempt(redis, sender)
+    await attempt(redis, sender)
+
+    assert fake.texts(-1005) == ["hello"]
+    assert fake.texts(-5) == []
+    assert await dead_letters(redis) == []

@@ -5,7 +5,7 @@ from infra.sent_answers import sent_effects
 from lanes.outcome import Commit, Done
 from schemas.memory import Session
 from schemas.wire import load
-from tests.workers.stage import House
+from tests.workers.stage import House, completion
 
 LANE, OWNER = "7:42:0", "home:u:42"
 
@@ -56,3 +56,13 @@ async def test_a_dislike_of_the_last_answer_offers_another_try_and_of_others_not
     await house.push(house.message("/retry offer", reaction="👎", message_id=5, v=2))
     await house.turn()
     assert len(await house.replies()) == before
+
+
+async def test_a_retry_that_brings_no_answer_leaves_the_first_one_in_the_memory(house: House) -> None:
+    house.chain.script = ["Four.", completion("", ending="refused")]
+    await house.say("How many?", language="en")
+
+    assert "declined" in await house.say("/retry", language="en")
+
+    assert await house.redis.llen(keys.ring(OWNER)) == 1
+    assert [one.reply for one in (await session(house)).exchanges] == ["Four."]

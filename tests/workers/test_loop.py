@@ -1,6 +1,8 @@
 """A model uses tools: what is run, kept, told, stopped, and what the person reads."""
 
 import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +16,7 @@ from lanes.commit import release
 from lanes.keep import keep
 from lanes.outcome import Done, Failed
 from llm.errors import NoModelAnswered, NotAllowed, RequestRejected
+from llm.halt import Halt
 from llm.request import ModelRequest, ToolUse, Usage
 from schemas.memory import Session, ToolCall
 from schemas.things import Task
@@ -25,6 +28,7 @@ from tools.store import load_things
 from workers.plans import plans_from
 from workers.purse import Purse
 from workers.records import Recorder
+from workers.stop import Stops
 
 OWNER, LANE = "home:u:42", "7:42:0"
 BREAD = ("create_task", {"title": "Bread", "list": "shopping"})
@@ -486,3 +490,43 @@ async def test_a_service_that_takes_less_is_offered_what_fits_and_told_of_no_mor
     assert 0 < len(second.tools) < len(first.tools)
     left = [one.id for one in (await record(tool_house)).left_out if one.kind == "offer"]
     assert left == [tool.name for tool in first.tools if tool not in second.tools]
+
+
+class AlreadyStopped(Stops):
+    """Somebody pressed stop before the attempt looked at what the one before it had kept."""
+
+    @contextmanager
+    def watching(self, lane: str, names: frozenset[str]) -> Generator[Halt]:
+        with super().watching(lane, names) as halt:
+            halt.set()
+            yield halt
+
+
+async def test_a_stop_keeps_what_an_earlier_attempt_had_done(tool_house: House) -> None:
+    tool_house.chain.script = [calls(BREAD), NoModelAnswered((), "HTTP 500", worth_retrying=True)]
+    await tool_house.push(tool_house.message("Add bread", language="en"))
+    claim = await tool_house.take()
+    assert isinstance(await tool_house.handler.run(claim), Failed)
+    await release(tool_house.redis, keys.inbox_queue(), claim, failed=True)
+    tool_house.services = replace(tool_house.services, stops=AlreadyStopped(tool_house.redis))
+
+    await tool_house.turn()
+
+    assert len(tool_house.chain.requests) == 2
+    assert len((await session(tool_house)).exchanges[0].rounds) == 1
+
+
+async def test_a_command_at_the_moment_of_forgetting_does_not_claim_to_have_changed_something(
+    tool_house: House,
+) -> None:
+    tool_house.chain.script = [calls(BREAD)]
+    await tool_house.say("Add bread", language="en")
+    await tool_house.push(tool_house.message("/tasks done t1", language="en"))
+    claim = await tool_house.take()
+    await forget(tool_house.redis, OWNER, "nothing of that kind")
+
+    outcome = await tool_house.handler.run(claim)
+
+    assert isinstance(outcome, Done)
+    assert b"Nothing was changed" in outcome.commit.pushes[0].body
+    assert (await tasks(tool_house))[0].done_ms == 0
