@@ -8,6 +8,7 @@ A behaviour may be a function of the request's body: a model that decides by wha
 import argparse
 import asyncio
 import json
+import re
 from collections import deque
 from dataclasses import dataclass, replace
 from typing import Any, Self, assert_never
@@ -25,6 +26,10 @@ LAST_WORDS = {
     "odd": b'event: content_block_delta\ndata: {"type": "content_block_delta", "delta": ["?"]}\n\n',
 }
 """Of a stream that breaks, by Broken.how."""
+
+
+TIME_NOTE = re.compile(r"\n\n\[[^\]\n]*\d\d:\d\d\]$")
+"""workers.prompt.now_note, as workers.plan puts it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +179,9 @@ class ModelServer:
 
 
 def echo(body: dict[str, Any]) -> str:
-    """What the person wrote last, without a memory block before it."""
-    last = text_of(body["messages"][-1])
-    return f"echo: {last.rpartition('</conversation_history>')[2].strip()}"
+    """What the person wrote last, without a memory block before it, or the time behind it: that is the test's, not theirs."""
+    last = text_of(body["messages"][-1]).rpartition("</conversation_history>")[2].strip()
+    return f"echo: {TIME_NOTE.sub('', last)}"
 
 
 async def _open(request: web.Request) -> web.StreamResponse:

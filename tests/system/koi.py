@@ -177,7 +177,7 @@ class Talk:
     async def say(self, bot_id: str, user_id: int, text: str, *, times: int = 1, **more: Any) -> Heard:
         """Wait for the answer. times: Telegram delivers the update that often. more: see FakeTelegram.say."""
         chat_id = more.get("chat", {}).get("id", user_id)
-        before, asked = len(self.telegram.texts(chat_id)), len(self.model.requests)
+        before, asked = len(self._answers(chat_id)), len(self.model.requests)
         update: dict[str, Any] = {"message": self.telegram.message(bot_id, user_id, text, **more)}
         for _ in range(times):
             self.telegram.feed(bot_id, update)
@@ -185,15 +185,20 @@ class Talk:
 
     async def tap(self, bot_id: str, user_id: int, command: str, **more: Any) -> Heard:
         """A tap on a button, in private; wait for the answer. more: see FakeTelegram.tap."""
-        before, asked = len(self.telegram.texts(user_id)), len(self.model.requests)
+        before, asked = len(self._answers(user_id)), len(self.model.requests)
         self.telegram.tap(bot_id, user_id, command, **more)
         return await self._heard({}, user_id, before, asked)
 
     async def _heard(self, update: dict[str, Any], chat_id: int, before: int, asked: int) -> Heard:
         """What comes after so many messages in the chat and so many requests."""
-        await until(lambda: len(self.telegram.texts(chat_id)) > before, what=f"an answer in chat {chat_id}")
-        message = self.telegram.sent(chat_id)[before]
+        await until(lambda: len(self._answers(chat_id)) > before, what=f"an answer in chat {chat_id}")
+        message = self._answers(chat_id)[before]
         return Heard(update, message["text"], tuple(self.model.requests[asked:]), buttons_of(message))
+
+    def _answers(self, chat_id: int) -> list[dict[str, Any]]:
+        """What was sent there but alerts, which come when they come."""
+        sent = self.telegram.sent(chat_id)
+        return [message for message in sent if not message.get("text", "").startswith("⚠")]
 
 
 def buttons_of(message: dict[str, Any]) -> dict[str, str]:
