@@ -1,11 +1,23 @@
 """The door of this process: carries out what `bot.entrance` decides about each message."""
 
+from collections.abc import Collection
 from typing import Literal, assert_never
 
 import structlog
 
 from bot import knocking, notice
-from bot.entrance import Greeted, Knocks, NotLetIn, Silent, TriesCode, Unowned, Welcome, decide, owner_person
+from bot.entrance import (
+    Greeted,
+    Knocks,
+    NotHere,
+    NotLetIn,
+    Silent,
+    TriesCode,
+    Unowned,
+    Welcome,
+    decide,
+    owner_person,
+)
 from bot.flood import Floods, Over, flood_line
 from bot.texts import say
 from infra.clock import Clock, offset_ms
@@ -39,18 +51,24 @@ class Door:
         """Groups about which the owner was asked, and until when that is not done again."""
 
     async def admit(
-        self, message: InboundMessage, *, title: str = "", tapped: bool = False
+        self,
+        message: InboundMessage,
+        *,
+        title: str = "",
+        tapped: bool = False,
+        only: Collection[str] | None = None,
     ) -> Literal[True] | tuple[Push, ...]:
         """True: let in. Otherwise what to answer instead, maybe nothing.
 
-        title: of the group. tapped: it is a tap on a button, which is no reason to talk to a stranger.
+        title: of the group. tapped: it is a tap on a button, which is no reason to talk to a stranger. only: see
+        bot.entrance.decide.
 
         Raises what redis-py raises.
         """
-        decision = decide(message, await self._people.read(), now_ms=self.clock())
+        decision = decide(message, await self._people.read(), now_ms=self.clock(), only=only)
         if isinstance(decision, Knocks):
             self._people.changed()  # somebody may have been let in a moment ago
-            decision = decide(message, await self._people.read(), now_ms=self.clock())
+            decision = decide(message, await self._people.read(), now_ms=self.clock(), only=only)
         if isinstance(decision, Welcome):
             return await self._welcome(message, decision, title)
         return () if tapped else await self._answered(message, decision, title)
@@ -68,6 +86,8 @@ class Door:
                 return (self._told(message, owned=False),)
             case Knocks():
                 return await self._knocks(message, title)
+            case NotHere():
+                return (not_here(message),)
             case _:
                 assert_never(decision)
 
@@ -107,6 +127,9 @@ class Door:
         chat_id, now_ms = message.chat_id, self.clock()
         if now_ms < self._asked_about.get(chat_id, 0):
             return
+        self._people.changed()  # it may have become a supergroup a moment ago, with its approval
+        if (await self._people.read()).group_role(chat_id) != "unknown":
+            return
         knocked = await ask(self._redis, message, now_ms=now_ms, title=title, most_open=most_open)
         if knocked is None:
             return
@@ -133,6 +156,17 @@ class Door:
         log.debug("stranger_turned_away", bot_id=message.bot_id, user_id=message.user_id)
         once_id = f"{message.bot_id}:stranger:{message.user_id}:{self.clock() // TOLD_MS}"
         return notice.answer(message, once_id, stranger_line(message, owned=owned))
+
+
+def not_here(message: InboundMessage) -> Push:
+    """Once, as long as claims are kept: it has the same id each time."""
+    text = say(
+        message.language,
+        "Sorry, this bot is only for certain people, and you are not one of them. Its owner can add you with your number: "
+        "{user_id}",
+        user_id=message.user_id,
+    )
+    return notice.answer(message, f"{message.bot_id}:{message.chat_id}:not-here:{message.user_id}", text)
 
 
 def greeting(message: InboundMessage) -> Push:

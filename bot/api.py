@@ -61,6 +61,10 @@ class Me:
     """Its memory store."""
     language: str = "en"
     """Spoken with people whose Telegram names no language."""
+    people: frozenset[str] | None = None
+    """Whom it talks to besides the owner, by id; None: everybody who was let in."""
+    is_own: bool = False
+    """Its persona or models are its own (InboundMessage.of_its_own)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,7 @@ class BotApi:
             method: URL(self._session.api.api_url(token, method), encoded=True)
             for method in (
                 "sendMessage",
+                "sendRichMessage",
                 "sendDocument",
                 "sendMessageDraft",
                 "sendChatAction",
@@ -143,13 +148,14 @@ class BotApi:
         fields: Json = {"chat_id": chat_id, "text": text}
         if entities:
             fields["entities"] = entities
-        if topic_id:
-            fields["message_thread_id"] = topic_id
-        if buttons:
-            fields["reply_markup"] = {"inline_keyboard": buttons}
-        result = await self._lean("sendMessage", fields, SEND)
-        number = cast("Json", result).get("message_id") if isinstance(result, dict) else None
-        return number if isinstance(number, int) else 0
+        return await self._message("sendMessage", fields, topic_id, buttons)
+
+    async def send_rich(
+        self, chat_id: int, message: Json, topic_id: int = 0, buttons: Sequence[Sequence[Json]] = ()
+    ) -> int:
+        """sendRichMessage (Bot API 10.1; blocks since 10.2); as `send`. message: InputRichMessage."""
+        fields: Json = {"chat_id": chat_id, "rich_message": message}
+        return await self._message("sendRichMessage", fields, topic_id, buttons)
 
     async def send_document(
         self,
@@ -255,6 +261,18 @@ class BotApi:
         await self._bot.set_webhook(
             url, secret_token=secret, max_connections=1, allowed_updates=list(ALLOWED)
         )
+
+    async def _message(
+        self, method: str, fields: Json, topic_id: int, buttons: Sequence[Sequence[Json]]
+    ) -> int:
+        """The number of the message that is sent; 0 if Telegram did not say."""
+        if topic_id:
+            fields["message_thread_id"] = topic_id
+        if buttons:
+            fields["reply_markup"] = {"inline_keyboard": buttons}
+        result = await self._lean(method, fields, SEND)
+        number = cast("Json", result).get("message_id") if isinstance(result, dict) else None
+        return number if isinstance(number, int) else 0
 
     async def _lean(self, method: str, fields: Json, timeout: ClientTimeout) -> Any:  # noqa: ASYNC109 — aiohttp's limits
         return await self._posted(method, orjson.dumps(fields), JSON_HEADERS, timeout, fields.get("chat_id"))

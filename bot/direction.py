@@ -30,11 +30,11 @@ def directed(text: str, entities: Sequence[Entity]) -> tuple[str, list[Entity]]:
     code = [(e["offset"], end_of(e)) for e in entities if e["type"] == "code"]
     lines = [(a, b) for a, b in _lines(text) if not any(a < end and b > start for start, end in blocks)]
     said = [_without(text, a, b, code) for a, b in lines]
-    rightward = _runs_right("\n".join(said))
+    rightward = runs_right("\n".join(said))
     spots = [
         start
         for (start, end), words in zip(lines, said, strict=True)
-        if ANY_RIGHT.search(words) and (rightward or _runs_right(words)) and _begins_left(text[start:end])
+        if ANY_RIGHT.search(words) and (rightward or runs_right(words)) and _begins_left(text[start:end])
     ]
     return edited(text, entities, [(spot, spot, MARK) for spot in spots]) if spots else (text, list(entities))
 
@@ -56,7 +56,7 @@ def _without(text: str, start: int, end: int, code: Sequence[tuple[int, int]]) -
     return ADDRESS.sub("", words + text[at:end])
 
 
-def _runs_right(words: str) -> bool:
+def runs_right(words: str) -> bool:
     """Whether more words are written from right to left than the other way."""
     firsts = [_first(word) for word in words.split()]
     return sum(kind in RIGHT for kind in firsts) > firsts.count(LEFT)

@@ -1,6 +1,6 @@
 """Who gets in: what to do with a message of this sender. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never, cast
 
@@ -54,13 +54,22 @@ class Silent:
     """Gets no answer at all."""
 
 
-type NotLetIn = TriesCode | Greeted | Unowned | Knocks | Silent
+@dataclass(frozen=True, slots=True)
+class NotHere:
+    """This bot is for others; hears that once."""
+
+
+type NotLetIn = TriesCode | Greeted | Unowned | Knocks | NotHere | Silent
 type Decision = Welcome | NotLetIn
 
 
-def decide(message: InboundMessage, people: People, *, now_ms: int) -> Decision:
-    """What to do with a message of this sender."""
+def decide(
+    message: InboundMessage, people: People, *, now_ms: int, only: Collection[str] | None = None
+) -> Decision:
+    """What to do with a message of this sender. only: ids that this bot is for; None: for everybody who was let in."""
     role = people.role_of(message.user_id)
+    if only is not None and role != "owner":
+        return _to_chosen(message, people, only)
     match role:
         case "owner":
             return _to_owner(message, people, now_ms)
@@ -71,12 +80,25 @@ def decide(message: InboundMessage, people: People, *, now_ms: int) -> Decision:
         case "stranger" if message.chat_kind == "group":
             return _to_group(message, people)
         case "stranger":
-            code = code_in(maybe_code(message))
-            if people.owner_id:
-                return Knocks()
-            return TriesCode(code) if code else Unowned()
+            return Knocks() if people.owner_id else _while_unowned(message)
         case _:
             assert_never(role)
+
+
+def _to_chosen(message: InboundMessage, people: People, only: Collection[str]) -> Decision:
+    """Anybody but the owner, at a bot that is for some: who is written down need not ask, and nobody else can."""
+    if people.role_of(message.user_id) == "blocked":
+        return Silent()
+    if message.user_id in only:
+        return Welcome()
+    if message.chat_kind == "group":
+        return Silent()
+    return NotHere() if people.owner_id else _while_unowned(message)
+
+
+def _while_unowned(message: InboundMessage) -> TriesCode | Unowned:
+    code = code_in(maybe_code(message))
+    return TriesCode(code) if code else Unowned()
 
 
 def _to_owner(message: InboundMessage, people: People, now_ms: int) -> Welcome | Greeted:

@@ -28,6 +28,9 @@ GONE = (
 BUTTONS = ("button", "keyboard", "reply markup", "reply_markup")
 """In the text of a 400: the buttons are wrong (BUTTON_DATA_INVALID, "can't parse inline keyboard button", …)."""
 
+NO_METHOD = "method not found"
+"""In the text of a 404: the Bot API server is older than what it is asked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class NotReached:
@@ -106,8 +109,8 @@ def fault_of(error: AiogramError) -> Fault:  # noqa: PLR0911 — one line per ki
             return Gone(message)
         case TelegramMigrateToChat(migrate_to_chat_id=chat_id):
             return Moved(str(chat_id))
-        case TelegramUnauthorizedError() | TelegramNotFound():
-            return BadToken()
+        case TelegramUnauthorizedError(message=message) | TelegramNotFound(message=message):
+            return Refused(message) if NO_METHOD in message.lower() else BadToken()
         case TelegramConflictError():
             return Conflict()
         case TelegramBadRequest(message=message) | TelegramEntityTooLarge(message=message):

@@ -6,7 +6,9 @@ from typing import Any
 
 import structlog
 
+from bot.account import marked
 from bot.admit import Door
+from bot.albums import Albums
 from bot.api import Me
 from bot.edits import amendment
 from bot.entrance import title_in
@@ -17,6 +19,7 @@ from infra.clock import ms
 from infra.effect import Push
 from infra.forget import forget, meant
 from infra.migrate import Migrated, migrate
+from infra.people import PeopleCache
 from infra.pushes import push_message
 from infra.redis_port import RedisPort
 from infra.settings import Settings
@@ -84,6 +87,7 @@ class Intake:
         self._keeps_offset = keeps_offset
         self._me = me
         self._door = door
+        self._albums = Albums(redis, PeopleCache(redis, settings, door.clock), door.clock, me.people)
         self._heard = heard
         self._debounce_ms = ms(settings.turn.debounce)
         self._replicated = settings.redis_url.startswith("redis+sentinel://")
@@ -113,8 +117,12 @@ class Intake:
         self, batch: _Batch, update_id: int, found: Read, raw: Mapping[str, Any], tap: str
     ) -> Taken | None:
         """One message into the batch, or what it does at admission. Not None: the batch stops here."""
-        message, hold_ms = found.message, self._debounce_ms if found.maybe_part else 0
-        admitted = await self._door.admit(message, title=title_in(raw), tapped=bool(tap or message.reaction))
+        message, hold_ms = marked(found.message, self._me), self._debounce_ms if found.maybe_part else 0
+        if found.is_aside and not await self._albums.is_for_us(message):
+            batch.add(update_id, (), tap)
+            return None
+        tapped, only = bool(tap or message.reaction), self._me.people
+        admitted = await self._door.admit(message, title=title_in(raw), tapped=tapped, only=only)
         if admitted is not True:
             batch.add(update_id, admitted, tap)
             return None
@@ -130,7 +138,9 @@ class Intake:
         if what:
             forgot = await forget(self._redis, message.owner, what, claim=message.id)
             message = message.model_copy(update={"forgot": forgot})
-        batch.add(update_id, (push_message(message, hold_ms),), tap)
+        calls = message.album and message.chat_kind == "group" and not (found.is_aside or message.edited)
+        before = await self._albums.before(message) if calls else ()
+        batch.add(update_id, [push_message(one, hold_ms) for one in (*before, message)], tap)
         return None
 
     async def _is_carried_out(self, message: InboundMessage) -> bool:

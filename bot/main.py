@@ -9,29 +9,37 @@ from redis.exceptions import RedisError
 
 from bot.account import accounts
 from bot.admit import Door
-from bot.one_bot import OneBot, Shared
+from bot.crew import Crew
+from bot.one_bot import Shared
 from bot.texts import say as translated
 from bot.webhook import Webhook
 from infra import health
 from infra.clock import Clock
+from infra.current import Current
 from infra.people import PeopleCache
 from infra.redis_port import RedisPort
 from infra.settings import Settings
 
 
 async def serve(
-    settings: Settings, redis: RedisPort, *, clock: Clock, stop: asyncio.Event, say: Callable[[str], None]
+    settings: Settings,
+    redis: RedisPort,
+    *,
+    clock: Clock,
+    stop: asyncio.Event,
+    say: Callable[[str], None],
+    current: Current | None = None,
 ) -> None:
     """All bots: receive, admit, store; take replies out of the outbox and send them.
 
-    say: prints one line for a person (the pairing code, trouble with one bot).
+    say: prints one line for a person (the pairing code, trouble with one bot). current: whose bots run, also when they
+    change; None: those of `settings`.
 
     Returns after `stop` is set and what was being sent is sent (at most 25 s). Without a token it says so and waits.
 
     Raises: ValueError: webhook without its secret. OSError: its port is taken.
     """
-    found = accounts(settings)
-    if not found:
+    if not accounts(settings):
         say(translated(settings.language, "No Telegram bot yet: put its token into TELEGRAM_BOT_TOKEN (@BotFather gives you one)."))  # fmt: skip
     webhook = (
         Webhook(settings.telegram_webhook_secret.get_secret_value())
@@ -43,9 +51,7 @@ async def serve(
     shared = Shared(settings, redis, clock, stop, people, door, say, webhook)
     async with _listening(webhook, settings.telegram_webhook_bind), asyncio.TaskGroup() as group:
         beat = group.create_task(_beat(shared))
-        bots = [group.create_task(OneBot(shared, account).run()) for account in found]
-        await stop.wait()
-        await asyncio.gather(*bots)
+        await Crew(shared).serve(current or Current(settings))
         beat.cancel()
 
 

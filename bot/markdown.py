@@ -82,9 +82,9 @@ def show(text: str) -> Shown | None:
 
 def _take(walk: Walk, event: Any) -> None:
     """One event: a name, or {name: value}; of a Start and an End the value is such a thing again."""
-    name, value = _named(event)
+    name, value = named(event)
     if name in {"Start", "End"}:
-        tag, more = _named(value)
+        tag, more = named(value)
         handle = (BEGINS if name == "Start" else ENDS).get(tag)
         value = tag if tag in STYLES else more
     else:
@@ -93,7 +93,8 @@ def _take(walk: Walk, event: Any) -> None:
         handle(walk, value)
 
 
-def _named(event: Any) -> tuple[str, Any]:
+def named(event: Any) -> tuple[str, Any]:
+    """The name of an event or tag, and what it holds."""
     if isinstance(event, Mapping):
         return next(iter(cast("Mapping[str, Any]", event).items()))
     return event, None

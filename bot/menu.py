@@ -46,13 +46,14 @@ COMMANDS: Mapping[str, str] = {
     "project": later("A conversation of its own for a project"),
     "language": later("The language I talk to you in"),
     "timezone": later("The clock I go by"),
+    "rich": later("Tables and formulas laid out by Telegram itself"),
     "whoami": later("Your id and your role"),
     "help": later("What I can do"),
     "start": later("How we begin"),
 }
 """Name → what it does, in the order in which they are offered."""
-NOT_IN_GROUPS = frozenset({"usage", "facts", "language", "timezone", "start"})
-"""They are about one person."""
+NOT_IN_GROUPS = frozenset({"usage", "facts", "language", "timezone", "rich", "start"})
+"""They are about one person; or, in a group, the owner's."""
 OWNERS: Mapping[str, str] = {
     "status": later("How koi is doing"),
     "people": later("Who may talk to me"),

@@ -8,7 +8,7 @@ from typing import Any, cast
 import structlog
 from redis.exceptions import RedisError
 
-from bot.account import Account
+from bot.account import Account, as_told
 from bot.admit import Door
 from bot.api import BotApi, Me
 from bot.chat_action import show_typing
@@ -29,6 +29,7 @@ from infra.people import PeopleCache, pairing_code
 from infra.redis_port import RedisPort
 from infra.settings import Settings
 from lanes.worker import LaneLimits, LaneWorker
+from schemas.wire import dump
 
 log = structlog.get_logger()
 
@@ -83,7 +84,7 @@ class OneBot:
             await api.close()
 
     async def _introduced(self, api: BotApi) -> Me:
-        """Who the bot is, by getMe; shows the pairing code as long as koi has no owner.
+        """Who the bot is, by getMe, which workers are told; shows the pairing code as long as koi has no owner.
 
         Raises: TokenRefused.
         """
@@ -92,6 +93,7 @@ class OneBot:
         self._console.bot = me.name
         while True:
             try:
+                await self._shared.redis.hset(keys.bots(), me.bot_id, dump(as_told(me)))
                 code = await pairing_code(self._shared.redis, self._shared.settings)
             except RedisError as error:
                 await asyncio.sleep(self._console.redis_away(error))

@@ -3,11 +3,16 @@
 from collections.abc import Sequence
 
 from bot.progress import KeptPart
+from bot.render import render
 from bot.split import Entity, Part, split
 
 
 def plainer(part: KeptPart) -> tuple[Part, ...]:
-    """A file as messages, a message without entities and with its addresses written out; nothing if it is plain already."""
+    """A rich message as ordinary ones, a file as messages, a message without entities and with its addresses written out;
+    nothing if it is plain already.
+    """
+    if part.rich:
+        return render(part.text)
     if part.file:
         return split(part.text)
     return split(_with_addresses(part)) if part.entities else ()

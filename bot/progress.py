@@ -6,8 +6,11 @@ with "↻" before it. Who finds the second mark leaves the part alone.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
+from pydantic import Field
+
+from bot.render import render
 from bot.split import PART_UNITS, Entity, Part, split, units_of
 from schemas.wire import WireModel, dump, load
 
@@ -24,13 +27,15 @@ class KeptPart(WireModel):
     again: bool = False
     file: str = ""
     """Name of the file; "" for a message. Since version 2 of KeptParts."""
+    rich: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """InputRichMessage; {} for none. Then `text` is the Markdown that it shows. Since version 3."""
 
 
 class KeptParts(WireModel):
-    """All parts of a reply, kept before the first one is sent. Written as version 1 unless one is a file."""
+    """All parts of a reply, kept before the first one is sent. Written as version 1 unless one is a file or rich."""
 
-    newest: ClassVar[int] = 2
-    v: Literal[1, 2] = 2
+    newest: ClassVar[int] = 3
+    v: Literal[1, 2, 3] = 3
     parts: tuple[KeptPart, ...]
 
 
@@ -105,10 +110,11 @@ def kept(item_id: str, progress: Progress, before: Progress | None) -> dict[str,
     """What to put aside, under the names that `found` reads; the parts only if they changed since `before`."""
     values = {f"{item_id}:place": dump(KeptPlace(at=progress.at, mark=progress.mark, left=progress.left))}
     if before is None or before.parts is not progress.parts:
-        version = 2 if any(part.file for part in progress.parts) else 1
-        unset = {"parts": {"__all__": {"file"}}} if version == 1 else None
+        version, unset = _version(progress.parts)
         kept_parts = KeptParts(v=version, parts=progress.parts)
-        values[f"{item_id}:parts"] = kept_parts.model_dump_json(exclude=unset).encode()
+        values[f"{item_id}:parts"] = kept_parts.model_dump_json(
+            exclude={"parts": {"__all__": unset}}
+        ).encode()
     return values
 
 
@@ -124,16 +130,30 @@ def found(item_id: str, values: Mapping[str, bytes]) -> Progress | None:
     return Progress(load(KeptParts, parts).parts if parts is not None else (), at.at, at.mark, at.left)
 
 
+def _version(parts: Sequence[KeptPart]) -> tuple[Literal[1, 2, 3], set[str]]:
+    """The oldest release that can send them, and the fields that it does not know."""
+    if any(part.rich for part in parts):
+        return 3, set()
+    if any(part.file for part in parts):
+        return 2, {"rich"}
+    return 1, {"file", "rich"}
+
+
 def _kept_parts(parts: Sequence[Part], *, again: bool = False) -> tuple[KeptPart, ...]:
     return tuple(
-        KeptPart(text=part.text, entities=part.entities, file=part.file, again=again) for part in parts
+        KeptPart(text=part.text, entities=part.entities, file=part.file, rich=part.rich, again=again)
+        for part in parts
     )
 
 
 def _marked(part: KeptPart) -> tuple[KeptPart, ...]:
-    """The part with "↻" before it (a file: in its caption); two of them if it does not fit with it."""
+    """The part with "↻" before it (a file: in its caption); two of them if it does not fit with it. One that was rich comes
+    again as an ordinary one: it may be its form that Telegram does not get done.
+    """
     if part.again:
         return (part,)
+    if part.rich:
+        return tuple(piece for one in _kept_parts(render(part.text)) for piece in _marked(one))
     if part.file:
         return (part.model_copy(update={"again": True}),)
     room = PART_UNITS - units_of(AGAIN)

@@ -49,15 +49,15 @@ def render(text: str, *, plain: bool = False) -> tuple[Part, ...]:
     plain: `text` is no Markdown.
     """
     text = clean(text)
-    if plain or not 0 < _marks(text) <= MOST_MARKS:
+    if plain or not 0 < marks(text) <= MOST_MARKS:
         return _messages(text, [])
     shown = show(text)
-    if shown is None or len(shown.text) > MOST_GROWTH * len(text) + GROWTH_CHARS or _lost(text, shown):
+    if shown is None or len(shown.text) > MOST_GROWTH * len(text) + GROWTH_CHARS or lost(text, shown):
         return _messages(text, [])
     return _parts(shown.text, shown.entities)
 
 
-def _marks(text: str) -> int:
+def marks(text: str) -> int:
     """How much markup is in it; not counted further than MOST_MARKS + 1."""
     return sum(1 for _ in islice(MARKUP.finditer(text), MOST_MARKS + 1))
 
@@ -90,7 +90,7 @@ def _messages(text: str, entities: list[Entity]) -> tuple[Part, ...]:
     return split(text, in_units(text, legal(flat)))
 
 
-def _lost(source: str, shown: Shown) -> bool:
+def lost(source: str, shown: Shown) -> bool:
     """Whether a word or an address of the source is neither in the text nor behind a link: then plain text is better."""
     behind = " ".join(f"{e.get('url', '')} {e.get('language', '')}" for e in shown.entities)
     there = f"{shown.text} {behind}"

@@ -27,6 +27,8 @@ from bot.limiter import Limiter
 from bot.plain import plainer
 from bot.progress import AGAIN, KeptPart, Progress, found, fresh, instead, kept, next_step, sent, unsent
 from bot.render import render
+from bot.rich import rich
+from bot.split import Part
 from infra import keys
 from infra.clock import Clock
 from infra.migrate import Migrated, migrate
@@ -52,7 +54,9 @@ UNREACHED_MAX_MS = 30_000
 BAD_TOKEN_MS = 60_000
 
 
-type Final = NotReached | Unknown | Flooded | Gone | BadEntities | BadButtons | Refused | BadToken | Conflict
+type EndingFault = (
+    NotReached | Unknown | Flooded | Gone | BadEntities | BadButtons | Refused | BadToken | Conflict
+)
 """Faults that end the attempt."""
 
 
@@ -67,6 +71,11 @@ class Letter:
     def done(self, commit: Commit) -> Done:
         """The reply is dealt with; others of its lane become a turn of their own."""
         return Done(replace(commit, remove=(self.item.id,)))
+
+
+def parts_of(reply: Reply) -> tuple[Part, ...]:
+    """The messages and files that a reply is sent as."""
+    return rich(reply.text) if reply.rich and not reply.plain else render(reply.text, plain=reply.plain)
 
 
 class Sender:
@@ -97,7 +106,7 @@ class Sender:
             return Done(await self._dead(claim, item, "its chat id is not a number"))
         if before is not None and before.parts:
             return await self._send_parts(letter, before, saved=before)
-        start = fresh(render(letter.reply.text, plain=letter.reply.plain))
+        start = fresh(parts_of(letter.reply))
         if before is not None:
             start = replace(before, parts=start.parts)
         return await self._send_parts(letter, start, saved=None)
@@ -120,7 +129,7 @@ class Sender:
             if isinstance(fault, int):
                 numbers.append(fault)
                 fault = None
-            if isinstance(fault, BadEntities | Refused) and (parts := plainer(marked.part)):
+            if isinstance(fault, BadEntities | BadButtons | Refused) and (parts := plainer(marked.part)):
                 at = instead(marked, parts)
                 self._log_without(fault, letter.reply)
                 continue
@@ -159,12 +168,14 @@ class Sender:
                 chat_id, part.file, part.text.encode(), reply.topic_id, caption=caption, buttons=buttons
             )
             return 0
+        if part.rich:
+            return await self._api.send_rich(chat_id, part.rich, reply.topic_id, buttons)
         return await self._api.send(chat_id, part.text, list(part.entities), reply.topic_id, buttons)
 
     def _log_without(self, fault: Fault, reply: Reply) -> None:
         log.warning("sent_without", what=type(fault).__name__, lane=reply.lane, reply_id=reply.id)
 
-    async def _after(self, fault: Final, letter: Letter, marked: Progress) -> Outcome:
+    async def _after(self, fault: EndingFault, letter: Letter, marked: Progress) -> Outcome:
         """How the turn ends when the marked part was not taken, or nobody knows."""
         lane, reply_id = letter.reply.lane, letter.reply.id
         log.warning("send_failed", lane=lane, reply_id=reply_id, part=marked.at, fault=type(fault).__name__)

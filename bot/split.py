@@ -7,7 +7,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 type Entity = dict[str, Any]
@@ -40,6 +40,8 @@ class Part:
     entities: tuple[Entity, ...] = ()
     file: str = ""
     """Name of the file that `text` is sent as; "" for a message."""
+    rich: dict[str, Any] = field(default_factory=dict[str, Any])
+    """The InputRichMessage that `text`, then Markdown, is sent as (bot.rich); {} for none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,10 @@ from aiogram.types import (
     User,
 )
 
+from bot.addressed import is_addressed, is_aside
 from bot.api import Me
 from bot.attached import album_of, attachments_of
-from bot.replied import is_reply_to, origin_name, replied_fields
+from bot.replied import origin_name, replied_fields
 from bot.sent import media_of, shared
 from bot.split import units_of
 from bot.updates import parse
@@ -55,6 +56,8 @@ class Read:
     message: InboundMessage
     maybe_part: bool
     """More may follow that belongs to it."""
+    is_aside: bool = False
+    """An item of an album in a group, and for us only if another item of that is (bot.albums)."""
 
 
 def read(raw: Mapping[str, Any], me: Me, now_ms: int) -> Read | Ignored:
@@ -67,7 +70,9 @@ def read(raw: Mapping[str, Any], me: Me, now_ms: int) -> Read | Ignored:
         if isinstance(update, str):
             return Ignored(update)
         message = translate(update, me, now_ms)
-        return message if isinstance(message, Ignored) else Read(message, maybe_part(update.message))
+        if isinstance(message, Ignored):
+            return message
+        return Read(message, maybe_part(update.message), is_aside(update.message, me))
     except Exception as error:  # noqa: BLE001 — aiogram's parser meets the world here
         log.warning("update_unreadable", update_id=raw.get("update_id"), error=type(error).__name__)
         return Ignored("unreadable")
@@ -113,7 +118,7 @@ def translate(update: Update, me: Me, now_ms: int) -> InboundMessage | Ignored:
     command = COMMAND.fullmatch(text) if message.text and not message.forward_origin else None
     reason = (
         _sender_fault(message)
-        or _content_fault(message, me, text, command)
+        or _content_fault(message, me, text, command, maybe_aside=not edited)
         or (_edit_fault(message, text, now_ms) if edited else "")
     )
     if reason or message.from_user is None:
@@ -250,14 +255,16 @@ def _command_fault(command: re.Match[str] | None, me: Me) -> str:
     return ""
 
 
-def _content_fault(message: Message, me: Me, text: str, command: re.Match[str] | None) -> str:
+def _content_fault(
+    message: Message, me: Me, text: str, command: re.Match[str] | None, *, maybe_aside: bool
+) -> str:
     if not text and not media_of(message):
         return "a service message"
     if reason := _command_fault(command, me):
         return reason
-    if message.chat.type != "private" and not command and not _addressed(message, me):
-        return "not addressed in a group"
-    return ""
+    if message.chat.type == "private" or command or is_addressed(message, me):
+        return ""
+    return "" if maybe_aside and is_aside(message, me) else "not addressed in a group"
 
 
 def maybe_part(message: Message | None) -> bool:
@@ -283,18 +290,3 @@ def _two_letters(code: str | None) -> str:
     """ "pt-br" → "pt"."""
     found = (code or "").replace("_", "-").partition("-")[0].lower()
     return found if found.isascii() and found.isalpha() else ""
-
-
-def _addressed(message: Message, me: Me) -> bool:
-    """In a group: a reply to the bot, or its name in the text."""
-    if is_reply_to(message, me):
-        return True
-    units = (message.text or message.caption or "").encode("utf-16-le", "surrogatepass")
-    for entity in message.entities or message.caption_entities or ():
-        if entity.type == "text_mention" and entity.user is not None and str(entity.user.id) == me.bot_id:
-            return True
-        if entity.type == "mention":
-            name = units[2 * entity.offset + 2 : 2 * (entity.offset + entity.length)]
-            if name.decode("utf-16-le", "replace").lower() == me.username.lower():
-                return True
-    return False

@@ -6,6 +6,8 @@ from infra.clean import clean
 from schemas.reply import Reply
 
 BETWEEN = "   "
+PICK, ANSWERS = "pick", frozenset({"pick", "confirm", "change"})
+"""Commands of the buttons that answer an open question (workers.pending)."""
 
 
 def button_lines(reply: Reply) -> list[Text]:
@@ -15,3 +17,20 @@ def button_lines(reply: Reply) -> list[Text]:
         for row in reply.buttons
     )
     return [Text(row, "dim") for row in rows if row]
+
+
+def choice_lines(reply: Reply) -> list[str]:
+    """How an open question is answered by typing, a line per button: "1) Bread", "Confirm: /confirm 1a2b3c4d". Other buttons
+    have none: they only spare typing.
+    """
+    buttons = [button for row in reply.buttons for button in row if _name(button.command) in ANSWERS]
+    return [
+        f"{number}) {clean(button.text)}"
+        if _name(button.command) == PICK
+        else f"{clean(button.text)}: {clean(button.command)}"
+        for number, button in enumerate(buttons, 1)
+    ]
+
+
+def _name(command: str) -> str:
+    return command.removeprefix("/").partition(" ")[0]

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,12 +20,18 @@ from cli.signals import stop_on_signals
 from cli.terminal import PipedLines
 from cli.texts import say
 from infra.clock import system_clock
+from infra.redis_port import RedisPort
 from infra.settings import Settings
 from workers.times import span
 
 if TYPE_CHECKING:
     from cli.room import Room
     from cli.supervise import OnFailure
+
+TOOLS_WAIT_S = 10.0
+"""For MCP servers to start, where a message stands there before they can have: a person at the keyboard takes that long to
+write.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,10 @@ async def _talk(settings: Settings, person: Person) -> int:
     def complain(part: str, fault: Exception | None, pause_s: float) -> None:
         screen.above(failure_line(part, fault, pause_s))
 
-    async with _room(settings, person, complain) as (room, stop):
+    def warn(line: str) -> None:
+        screen.above(Text(line, "yellow"))
+
+    async with _room(settings, person, complain, warn) as (room, stop):
         from cli.conversation import Conversation  # noqa: PLC0415 — after the first words
 
         conversation = Conversation(room, screen, stop)
@@ -89,7 +98,7 @@ async def _talk(settings: Settings, person: Person) -> int:
 async def _once(settings: Settings, person: Person, text: str, *, as_json: bool) -> int:
     from cli.once import ask, patience_s, printed  # noqa: PLC0415
 
-    async with _room(settings, person, _complain) as (room, stop):
+    async with _room(settings, person, _complain, _warn, TOOLS_WAIT_S) as (room, stop):
         reply = await ask(room, text, patience_s=patience_s(settings), stop=stop)
         return printed(reply, as_json=as_json)
 
@@ -99,7 +108,10 @@ async def _answer_lines(settings: Settings, person: Person) -> int:
     from cli.once import ask, patience_s, printed  # noqa: PLC0415
 
     code = 0
-    async with _room(settings, person, _complain) as (room, stop), asyncio.TaskGroup() as group:
+    async with (
+        _room(settings, person, _complain, _warn, TOOLS_WAIT_S) as (room, stop),
+        asyncio.TaskGroup() as group,
+    ):
         lines = PipedLines()
         ending = group.create_task(_end_with(stop, lines))
         async for line in lines:
@@ -117,13 +129,23 @@ async def _end_with(stop: asyncio.Event, lines: PipedLines) -> None:
 
 @asynccontextmanager
 async def _room(
-    settings: Settings, person: Person, on_failure: "OnFailure"
+    settings: Settings,
+    person: Person,
+    on_failure: "OnFailure",
+    warn: Callable[[str], None],
+    tools_wait_s: float = 0.0,
 ) -> AsyncGenerator[tuple["Room", asyncio.Event]]:
+    from cli.processes import serve_worker  # noqa: PLC0415
     from cli.room import open_room  # noqa: PLC0415
+
+    clock = system_clock()
+
+    async def work(redis: RedisPort, stop: asyncio.Event) -> None:
+        await serve_worker(settings, redis, clock=clock, stop=stop, say=warn, tools_wait_s=tools_wait_s)
 
     with stop_on_signals() as stop:
         async with open_room(
-            settings, user=person.user, bot=person.bot, clock=system_clock(), on_failure=on_failure
+            settings, user=person.user, bot=person.bot, clock=clock, on_failure=on_failure, work=work
         ) as room:
             yield room, stop
 
@@ -168,3 +190,7 @@ def failure_line(part: str, fault: Exception | None, pause_s: float) -> Text:
 
 def _complain(part: str, fault: Exception | None, pause_s: float) -> None:
     click.echo(failure_line(part, fault, pause_s).plain, err=True)
+
+
+def _warn(line: str) -> None:
+    click.echo(f"koi: {line}", err=True)

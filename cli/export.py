@@ -14,7 +14,7 @@ import orjson
 
 from cli.faults import Failure
 from cli.memory import Desk, open_desk
-from cli.seat import STORE
+from cli.seat import LOCAL, OWNER_ID, STORE
 from cli.texts import say, say_n
 from infra import keys
 from infra.clock import system_clock
@@ -56,6 +56,14 @@ class Found:
     days: Mapping[str, Mapping[str, int]]
     """Usage by day, those with none left out."""
     months: Mapping[str, Mapping[str, int]]
+
+    @property
+    def role(self) -> str:
+        """Whoever sits at the machine was not let in by anybody: they own koi, or use it as `koi chat --user NAME`."""
+        role = self.people.role_of(self.user_id)
+        if role != "stranger" or not self.user_id.startswith(LOCAL):
+            return role
+        return "owner" if self.user_id == OWNER_ID else "member"
 
     @property
     def is_nobody(self) -> bool:
@@ -143,7 +151,7 @@ def export_json(found: Found, zone: tzinfo) -> bytes:
         "exported_at": _iso(found.at_ms, zone),
         "user_id": found.user_id,
         "store": found.store,
-        "role": found.people.role_of(found.user_id),
+        "role": found.role,
         "person": person.model_dump(exclude={"v"}) if person else None,
         "profile": found.profile.model_dump(exclude={"v"}),
         "tasks": [_plain(thing) for thing in kept if isinstance(thing, Task)],

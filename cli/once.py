@@ -5,6 +5,7 @@ import asyncio
 import click
 import orjson
 
+from cli.buttons import choice_lines
 from cli.faults import FAILED
 from cli.room import Room
 from cli.signals import passed
@@ -62,7 +63,7 @@ def printed(reply: Reply | None, *, as_json: bool) -> int:
     if as_json:
         click.echo(as_object(reply))
     elif not reply.failed:
-        click.echo(clean(reply.text))
+        click.echo("\n".join((clean(reply.text), *choice_lines(reply))))
     if reply.failed:
         click.echo(f"koi: {clean(reply.text)}", err=True)
         return FAILED

@@ -5,27 +5,64 @@ from collections.abc import Callable
 from importlib import import_module
 
 from infra.clock import Clock
+from infra.current import Current
 from infra.redis_port import RedisPort
 from infra.settings import BadSetting, Settings
 
 
-async def serve_worker(settings: Settings, redis: RedisPort, *, clock: Clock, stop: asyncio.Event) -> None:
-    """Raises: BadSetting: a model or persona that the settings name is not there."""
+async def serve_worker(  # noqa: PLR0913 — the last two are seldom given
+    settings: Settings,
+    redis: RedisPort,
+    *,
+    clock: Clock,
+    stop: asyncio.Event,
+    say: Callable[[str], None],
+    tools_wait_s: float = 0.0,
+    current: Current | None = None,
+) -> None:
+    """See workers.main.serve.
+
+    Raises: BadSetting: a model or persona that the settings name is not there.
+    """
     from llm.errors import NotConfigured  # noqa: PLC0415
     from workers.main import serve  # noqa: PLC0415
 
     try:
-        await serve(settings, redis, clock=clock, stop=stop)
+        await serve(
+            settings, redis, clock=clock, stop=stop, say=say, tools_wait_s=tools_wait_s, current=current
+        )
     except NotConfigured as error:
         raise BadSetting(str(error)) from error
 
 
+def check_models(settings: Settings) -> Settings:
+    """The same settings, if each bot's models are of services that they name.
+
+    Raises: BadSetting.
+    """
+    from llm.candidates import candidates_from  # noqa: PLC0415
+    from llm.errors import NotConfigured  # noqa: PLC0415
+
+    try:
+        for bot in settings.bots:
+            candidates_from(settings, bot.models)
+    except NotConfigured as error:
+        raise BadSetting(str(error)) from error
+    return settings
+
+
 async def serve_bots(
-    settings: Settings, redis: RedisPort, *, clock: Clock, stop: asyncio.Event, say: Callable[[str], None]
+    settings: Settings,
+    redis: RedisPort,
+    *,
+    clock: Clock,
+    stop: asyncio.Event,
+    say: Callable[[str], None],
+    current: Current | None = None,
 ) -> None:
     """All bots of this process."""
     bot_main = await asyncio.to_thread(import_module, "bot.main")  # seconds, in which the worker goes on
-    await bot_main.serve(settings, redis, clock=clock, stop=stop, say=say)
+    await bot_main.serve(settings, redis, clock=clock, stop=stop, say=say, current=current)
 
 
 def has_token(settings: Settings) -> bool:

@@ -10,7 +10,6 @@ from redis.exceptions import RedisError
 
 from cli.environment import redis_patience_s
 from cli.local_sender import serve_outbox
-from cli.processes import serve_worker
 from cli.replies import Replies
 from cli.seat import Seat, message_from, seat_of
 from cli.signals import passed
@@ -25,6 +24,9 @@ from infra.redis_port import RedisPort
 from infra.settings import Settings
 from lanes.ingest import ingest
 from schemas.inbound import InboundMessage
+
+type Work = Callable[[RedisPort, asyncio.Event], Awaitable[None]]
+"""Be a worker, until the event is set."""
 
 LOOK_FOR_WORKER_S = 1.0
 OUTAGE_PAUSE_S = 0.5
@@ -61,7 +63,7 @@ class Room:
 
 @asynccontextmanager
 async def open_room(
-    settings: Settings, *, user: str, bot: str, clock: Clock, on_failure: OnFailure
+    settings: Settings, *, user: str, bot: str, clock: Clock, on_failure: OnFailure, work: Work
 ) -> AsyncGenerator[Room]:
     """Start what is not running; at the end, turns that run here end first, and what they say still arrives.
 
@@ -73,7 +75,7 @@ async def open_room(
         room = Room(redis, seat, clock, Replies(redis, seat.lane))
         await room.replies.open()
         stop_worker, stop_sender = asyncio.Event(), asyncio.Event()
-        worker = Part("worker", lambda: _work_while_nobody_does(settings, redis, clock, stop_worker))
+        worker = Part("worker", lambda: _work_while_nobody_does(redis, work, stop_worker))
         sender = Part("outbox", lambda: serve_outbox(redis, seat.bot_id, stop_sender))
         async with asyncio.TaskGroup() as group:
             working = group.create_task(supervise([worker], stop_worker, on_failure))
@@ -89,13 +91,11 @@ async def open_room(
         await room.replies.close()
 
 
-async def _work_while_nobody_does(
-    settings: Settings, redis: RedisPort, clock: Clock, stop: asyncio.Event
-) -> None:
+async def _work_while_nobody_does(redis: RedisPort, work: Work, stop: asyncio.Event) -> None:
     """Be a worker, unless and as long as another one lives."""
     while not stop.is_set():
         if not await health.is_alive(redis, "worker"):
-            await serve_worker(settings, redis, clock=clock, stop=stop)
+            await work(redis, stop)
         await passed(stop, LOOK_FOR_WORKER_S)
 
 

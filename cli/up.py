@@ -1,22 +1,24 @@
 """`koi up`: everything on this machine, in one process, under one supervisor."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import click
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from cli.environment import koi_settings
+from cli.environment import koi_settings, settings_file
 from cli.faults import cause_of
 from cli.live_log import log_live
 from cli.loop import run_loop
-from cli.processes import has_token, model_names, serve_bots, serve_worker
-from cli.signals import stop_on_signals
+from cli.processes import check_models, has_token, model_names, serve_bots, serve_worker
+from cli.signals import passed, stop_on_signals
 from cli.supervise import OnFailure, Part, supervise
 from cli.texts import say
+from cli.watch import Watch
 from infra.clock import system_clock
+from infra.current import Current
 from infra.redis import data_folder, open_redis
 from infra.redis_port import RedisPort
 from infra.settings import Settings
@@ -24,44 +26,66 @@ from infra.settings_sources import shown
 
 LAST_REPLIES_S = 0.5
 """Between the end of the worker and that of the bots: what was answered last still leaves."""
+FIRST_BOT_S = 1.0
+"""How often is looked whether koi.toml names the first bot: without one, what speaks to Telegram is not even loaded."""
 
 
 @click.command()
 def up() -> None:
     """Everything on this machine: bots, a worker, and the store they need. Ctrl-C ends it."""
-    settings = koi_settings(speaks=True, thinks=True)
+    settings = _read()
     console = Console(highlight=False)
     log_live(settings.log, console)
     run_loop(_up(settings, console))
 
 
+def _read() -> Settings:
+    return koi_settings(speaks=True, thinks=True)
+
+
 async def _up(settings: Settings, console: Console) -> None:
-    with stop_on_signals() as stop:
+    def tell(line: str) -> None:
+        console.print(Text(line), soft_wrap=True)
+
+    current = Current(settings)
+    watch = Watch(current, settings_file(), lambda: check_models(_read()), tell)
+    with stop_on_signals(watch.look_now) as stop:
         async with open_redis(settings, name="up") as redis:
             for line in head(settings):
                 console.print(line)
-            await _run(settings, redis, stop, console)
+            async with asyncio.TaskGroup() as group:
+                watching = group.create_task(watch.serve())
+                await _run(current, redis, stop, console, tell)
+                watching.cancel()
     console.print(
         say(settings.language, "Ended. Nothing is lost: what was not answered yet waits."), style="dim"
     )
 
 
-async def _run(settings: Settings, redis: RedisPort, stop: asyncio.Event, console: Console) -> None:
+async def _run(
+    current: Current, redis: RedisPort, stop: asyncio.Event, console: Console, tell: Callable[[str], None]
+) -> None:
     """The parts until `stop`; then the worker ends first, and the bots send what it said last."""
     clock, stop_bots = system_clock(), asyncio.Event()
 
-    def tell(line: str) -> None:
-        console.print(Text(line), soft_wrap=True)
+    async def work() -> None:
+        await serve_worker(current.settings, redis, clock=clock, stop=stop, say=tell, current=current)
 
-    worker = Part("worker", lambda: serve_worker(settings, redis, clock=clock, stop=stop))
-    bots = Part("bots", lambda: serve_bots(settings, redis, clock=clock, stop=stop_bots, say=tell))
-    on_failure = failure_lines(settings, console)
+    async def speak() -> None:
+        await serve_bots(current.settings, redis, clock=clock, stop=stop_bots, say=tell, current=current)
+
+    async def speak_once_there_is_a_bot() -> None:
+        while not has_token(current.settings):
+            if await passed(stop_bots, FIRST_BOT_S):
+                return
+        await supervise([Part("bots", speak)], stop_bots, on_failure)
+
+    on_failure = failure_lines(current.settings, console)
     async with asyncio.TaskGroup() as group:
-        working = group.create_task(supervise([worker], stop, on_failure))
-        if has_token(settings):
-            group.create_task(supervise([bots], stop_bots, on_failure))
+        working = group.create_task(supervise([Part("worker", work)], stop, on_failure))
+        group.create_task(speak_once_there_is_a_bot())
         await asyncio.wait([working])
-        await asyncio.sleep(LAST_REPLIES_S if has_token(settings) else 0)
+        await asyncio.sleep(LAST_REPLIES_S if has_token(current.settings) else 0)
         stop_bots.set()
 
 

@@ -1,14 +1,14 @@
 -- forget: remove texts of an owner, end its sessions and raise its epoch, all in one step
 -- KEYS[1] ring   KEYS[2] lanes of the owner   KEYS[3] dead letters of the owner   KEYS[4] facts of the owner
 -- KEYS[5] ids of all dead letters   KEYS[6] expiry   KEYS[7] epoch   KEYS[8] claim of the update
--- KEYS[9] what this update removed; '' for no update   KEYS[10] records of its turns
+-- KEYS[9] what this update removed; '' for no update   KEYS[10] records of its turns   KEYS[11] items of albums set aside
 -- ARGV[1] owner   ARGV[2] ttl of the epoch, ms   ARGV[3] prefix of a lane's keys   ARGV[4] 'all' | 'some'
 -- ARGV[5] stamp of what was seen, '' to go by values alone
 -- ARGV[6] n, then n prefixes of the keys that go with a lane's session
 -- ARGV[.] for 'some', three words each: 'ring' '' entry | 'item' job_id id | 'kept' job_id name | 'dead' '' id | 'fact' id fact
 -- RETURNS ring entries and facts removed; -1: the update was taken before; -2: something changed since it was seen
 -- INCLUDE forget_sight.lua
-local ring, lanes_of, dead_of, facts, dead, expiry, epoch, claim, note, turns = unpack(KEYS)
+local ring, lanes_of, dead_of, facts, dead, expiry, epoch, claim, note, turns, albums = unpack(KEYS)
 local owner, epoch_ttl_ms, lane_prefix, mode, seen_stamp, prefixes = unpack(ARGV, 1, 6)
 local first_removal = 7 + prefixes
 
@@ -79,7 +79,7 @@ for _, job_id in ipairs(jobs) do
     redis.call('ZREM', expiry, ARGV[i] .. lane)
   end
 end
-redis.call('DEL', turns)
+redis.call('DEL', turns, albums)
 redis.call('ZREM', expiry, turns)
 if redis.call('EXISTS', ring) == 0 then redis.call('ZREM', expiry, ring) end
 redis.call('INCR', epoch)

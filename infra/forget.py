@@ -70,7 +70,8 @@ async def forget(redis: RedisPort, owner: str, what: str, *, claim: str = "") ->
     and what is left of its reply. "#" and the id of an entry, or its handle: the same for that entry. Anything else:
     every entry and fact whose texts contain it (NFC, case-folded), and waiting messages, kept rounds, unsent replies and
     dead letters that contain it. In all forms the running sessions of the owner end, those of other projects too, with
-    what was folded of them and the question that waits; the records of its turns go, and a reply part that is just being
+    what was folded of them and the question that waits; the records of its turns go, and items of albums that wait for
+    somebody to speak to the bot; a reply part that is just being
     sent may finish. Tasks, memos, events and reminders stay: they are deleted one by one, by who made them.
     claim: an update id; if it was taken before (keys.claim_of), nothing happens and None is given. If it was forgotten
     for, but not taken (the process died between), nothing more happens and the same number is given again.
@@ -221,6 +222,7 @@ async def _remove(
         [
             *_sight_keys(owner), keys.dead(), keys.expiry(), keys.epoch(owner),
             keys.claim_of(claim) if claim else "", keys.forgot(claim) if claim else "", keys.turns(owner),
+            keys.albums(owner),
         ],
         [
             owner, EPOCH_TTL_MS, keys.LANE_PREFIX, mode, stamp, len(WITH_SESSION), *WITH_SESSION,

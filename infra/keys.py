@@ -37,6 +37,8 @@ PERMANENT = (
     "koi:due",            # reminders, by when they fire
     "koi:profile:*",      # language and zone of a person
     "koi:project:*",      # the project that a lane is in
+    "koi:rich:*",         # that a chat wants rich messages
+    "koi:bots",           # what each bot is called now
     "koi:mails",          # alerts that are still to be mailed
 )  # fmt: skip
 
@@ -205,6 +207,11 @@ def project(lane: str) -> str:
     return f"koi:project:{lane}"
 
 
+def rich(chat_id: str) -> str:
+    """string: "1", answers in this chat may be rich messages, of whichever bot; no key: they are ordinary ones."""
+    return f"koi:rich:{chat_id}"
+
+
 def parked(lane: str) -> str:
     """string: Parked JSON, conversations of other projects that may go on; as long as a session."""
     return PARKED_PREFIX + lane
@@ -224,6 +231,12 @@ def dead() -> str:
 def dead_of(owner: str) -> str:
     """hash item id → DeadLetter JSON."""
     return f"koi:dead:{owner}"
+
+
+# ── bots ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def bots() -> str:
+    """hash bot id → BotNow JSON; one field for every bot there ever was."""
+    return "koi:bots"
 
 
 # ── people ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -312,6 +325,18 @@ def file_requests(bot_id: str) -> str:
 def file(turn_id: str, unique_id: str) -> str:
     """list of one: FileAnswer JSON, a line end, the bytes. Who takes it, removes it; else two minutes."""
     return f"koi:file:{turn_id}:{unique_id}"
+
+
+def albums(owner: str) -> str:
+    """zset "bot:album InboundMessage JSON" → when it goes, ms of Redis' clock: items of albums in a group topic in which nobody
+    spoke to the bot (bot.albums); ten minutes at most.
+    """
+    return f"koi:albums:{owner}"
+
+
+def album(bot_id: str, album_id: str) -> str:
+    """string: somebody speaks to the bot in this album; 24 h, as long as Telegram keeps the items that are to come."""
+    return f"koi:album:{bot_id}:{album_id}"
 
 
 # ── operations ───────────────────────────────────────────────────────────────────────────────────────────────────

@@ -2,6 +2,7 @@
 -- KEYS[1] old, [2] new: lanes of the owner   [3] old, [4] new: ring   [5] old, [6] new: records of its turns
 -- KEYS[7] old, [8] new: things   [9] old, [10] new: facts   [11] old, [12] new: its dead letters
 -- KEYS[13] epoch, old   [14] epoch, new   [15] ids of all dead letters   [16] due   [17] expiry   [18] groups let in
+-- KEYS[19] old, [20] new: that the chat wants rich messages
 -- ARGV[1] owner, old   [2] owner, new   [3] bot id   [4] chat id, old   [5] chat id, new
 -- ARGV[6] prefix of a lane's keys   [7] of leases   [8] of lane jobs   [9] inbox queue   [10] prefix of outbox queues
 -- ARGV[11] n, then n prefixes of the strings that a lane has, then those of its hashes
@@ -34,6 +35,7 @@ for i = 3, 6 do is(KEYS[i], 'list') end
 for i = 7, 12 do is(KEYS[i], 'hash') end
 for i = 15, 17 do is(KEYS[i], 'zset') end
 is(groups, 'hash')
+for i = 19, 20 do is(KEYS[i], 'string') end
 if bad then return { 'wrong_type', bad } end
 local jobs, bots = redis.call('SMEMBERS', lanes_of), { [bot] = true }
 for _, job_id in ipairs(jobs) do
@@ -240,6 +242,7 @@ move_things()
 move_letters()
 local group = redis.call('HGET', groups, chat)
 if group then redis.call('HSETNX', groups, new_chat, moved(group)) end      -- the old one stays: other bots may lag behind
+if redis.call('DEL', KEYS[19]) == 1 then redis.call('SET', KEYS[20], '1') end
 if #jobs > 0 then
   for _, job_id in ipairs(jobs) do
     local head = renamed(job_id)

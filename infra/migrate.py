@@ -49,7 +49,7 @@ async def migrate(
     redis: RedisPort, *, bot_id: str, store: str, old_chat_id: str, new_chat_id: str
 ) -> Migrated:
     """Move what this bot, and all bots of its store, have of the group: waiting messages, unsent replies, running turns and
-    what they kept, conversations, ring, records of turns, things, facts, dead letters, what is to be looked at when, and that the group was let in.
+    what they kept, conversations, ring, records of turns, things, facts, dead letters, what is to be looked at when, that the group was let in, and that it wants rich messages.
 
     A basic group has no topics: it is one lane per bot, and becomes the new chat's General.
 
@@ -59,7 +59,8 @@ async def migrate(
     pairs = (keys.lanes_of, keys.ring, keys.turns, keys.things, keys.facts, keys.dead_of, keys.epoch)
     found = await _MIGRATE(
         redis,
-        [*(name(owner) for name in pairs for owner in (old, new)), keys.dead(), keys.due(), keys.expiry(), keys.groups()],
+        [*(name(owner) for name in pairs for owner in (old, new)), keys.dead(), keys.due(), keys.expiry(), keys.groups(),
+         keys.rich(old_chat_id), keys.rich(new_chat_id)],
         [
             old, new, bot_id, old_chat_id, new_chat_id, keys.LANE_PREFIX, keys.LEASE_PREFIX, keys.JOB_PREFIX,
             keys.inbox_queue(), keys.outbox_queue(""), len(OF_A_LANE), *OF_A_LANE, *HASHES_OF_A_LANE,

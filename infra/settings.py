@@ -6,10 +6,12 @@ environment or from the file that `NAME_FILE` names.
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Literal, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
+from infra.settings_faults import sentence
+from infra.settings_files import read_personas, resolve_server_tokens, resolve_tokens
 from infra.settings_mcp import check_servers
 from infra.settings_sections import (
     BotSettings,
@@ -31,8 +33,6 @@ from infra.settings_sources import (
     read_environment,
     read_file,
     refuse_unknown,
-    secret,
-    sentence,
     shown,
     split,
 )
@@ -57,7 +57,7 @@ TABLES: Mapping[str, type[BaseModel]] = {"bots": BotSettings, "mcp": McpSettings
 
 
 class Settings(BaseModel):
-    """Everything, validated once at start and never read again."""
+    """Everything, as validated when koi.toml and the environment were read."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -115,12 +115,14 @@ def load_settings(
     *,
     speaks: bool = True,
     thinks: bool = True,
+    only: frozenset[str] = frozenset(),
 ) -> Settings:
-    """Read and check everything once.
+    """Read and check everything.
 
     config: used if it exists, unless KOI_CONFIG names another file, which then must exist. None: no file.
     speaks: this process speaks for the bots, so each token that `token_env` names must be there.
-    thinks: it calls the tools of MCP servers, so theirs must be there.
+    thinks: it calls the tools of MCP servers and speaks as the personas say, so theirs must be there.
+    only: names of the bots that it speaks for; empty: all.
 
     Raises: BadSetting: one line for the person.
     """
@@ -132,8 +134,10 @@ def load_settings(
     read_environment(written, environ)
     refuse_unknown(written, frozenset(_names(Settings)))
     _choose_models(written, environ)
-    _resolve_tokens(written, environ, required=speaks)
-    list(_tokens(written, environ, "mcp", required=thinks))
+    resolve_tokens(written, environ, required=speaks, only=only)
+    resolve_server_tokens(written, environ, required=thinks)
+    if thinks:
+        read_personas(written)
     try:
         settings = Settings.model_validate(written.tree)
     except ValidationError as error:
@@ -170,41 +174,6 @@ def _choose_models(written: Written, environ: Mapping[str, str]) -> None:
         raise BadSetting(f"KOI_MODEL is not set; it must name a model that {shown(url)} has")
     if primary or fallback:
         written.put(("models",), [one for at, one in enumerate(chain) if one not in chain[:at]], "KOI_MODEL")
-
-
-def _resolve_tokens(written: Written, environ: Mapping[str, str], *, required: bool) -> None:
-    """Fill `token` of each bot, and leave in telegram_bot_tokens those of no named bot.
-
-    Raises: BadSetting: token_env names nothing that is set.
-    """
-    named = set(_tokens(written, environ, "bots", required=required))
-    loose = cast("list[str]", written.tree.get("telegram_bot_tokens", []))
-    if loose:
-        written.tree["telegram_bot_tokens"] = [token for token in loose if token not in named]
-
-
-def _tokens(written: Written, environ: Mapping[str, str], section: str, *, required: bool) -> Iterator[str]:
-    """Fill `token` of each table of a list by its `token_env`; those found.
-
-    Raises: BadSetting: required, and token_env names nothing that is set.
-    """
-    found = cast("object", written.tree.get(section))
-    tables = cast("list[object]", found) if isinstance(found, list) else []
-    for at, one in enumerate(tables):
-        table = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
-        variable = table.get("token_env")
-        if not variable or not isinstance(variable, str):
-            continue
-        token = table["token"] = secret(environ, variable)
-        if not token and not required:
-            continue
-        if not token:
-            name = written.name_of((section, at, "token_env"))
-            raise BadSetting(
-                f"{name} is {shown(variable)}; it must name a variable that is set, or its _FILE"
-            )
-        written.names[section, at, "token"] = variable
-        yield token
 
 
 def _check_together(settings: Settings) -> None:

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from infra.settings_types import (
+    BotMember,
     Currency,
     Duration,
     Lease,
@@ -140,10 +141,22 @@ class BotSettings(Section):
 
     name: str = Field(min_length=1)
     token_env: str = ""
-    """The variable (or, with _FILE behind it, the file) that holds its token; "": a bot for `koi chat` only."""
+    """The variable (or, with _FILE behind it, the file) that holds its token; neither this nor token_file: a bot for
+    `koi chat` only.
+    """
+    token_file: str = ""
+    """A file that holds it: unlike a variable, it can be added while koi runs."""
     token: Token = SecretStr("")
-    """What token_env names; koi.toml may not hold it."""
+    """What one of these names; koi.toml may not hold it."""
     persona: str = ""
+    """The words themselves, also where koi.toml names a file with them."""
     memory: Store = "home"
     models: tuple[str, ...] = ()
     language: str = ""
+    people: tuple[BotMember, ...] | None = None
+    """Who may use it, by id; "owner" is always one of them. None: everybody who was let in."""
+
+    @property
+    def is_own(self) -> bool:
+        """It has a persona or models of its own, so only a worker that knows them may answer for it."""
+        return bool(self.persona or self.models)

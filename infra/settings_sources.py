@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from pydantic_core import ErrorDetails
-
 from infra.settings_places import Place, dotted, key_lines, leaves, quoted
 
 PREFIX, NESTED = "KOI_", "__"
@@ -47,6 +45,8 @@ FLAT: Mapping[str, str] = {
     "SMTP_PASSWORD": "smtp_password",
 }
 """Names that work without any file → the field of Settings."""
+TABLES: Mapping[str, str] = {"bots": "bot", "mcp": "server"}
+"""Lists of tables → what each table is."""
 LISTS = ("telegram_bot_tokens", "telegram_allowed_users", "models", "people")
 """Fields (the last part of a nested name) whose variables hold several values, with commas."""
 FREE_NAMES = ("prices", "plans")
@@ -103,7 +103,7 @@ class Written:
 def read_file(written: Written, file: Path) -> None:
     """Add what koi.toml says.
 
-    Raises: BadSetting: not readable, not TOML, or with a secret in it.
+    Raises: BadSetting: not readable, not TOML, with a secret in it, or with one table where several may be.
     """
     try:
         text = file.read_text("utf-8")
@@ -112,6 +112,9 @@ def read_file(written: Written, file: Path) -> None:
         raise BadSetting(f"{file} cannot be read: {error.strerror}") from error
     except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError
         raise BadSetting(f"{file.name} is not TOML: {error}") from error
+    for section in TABLES:
+        if isinstance(tree.get(section), dict):
+            raise BadSetting(f"{file.name}: [{section}] {must_be_tables(section)}")
     lines = dict(key_lines(text))
     for place, value in leaves(tree):
         line = next((lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in lines), None)
@@ -137,7 +140,7 @@ def _refuse_secret(place: Place, value: Any, name: str) -> None:
 def read_environment(written: Written, environ: Mapping[str, str]) -> None:
     """Add what the environment says; empty values count as not set.
 
-    Raises: BadSetting: a KOI_ name that is almost one of ours; a secret's file that cannot be read.
+    Raises: BadSetting: a KOI_ name that is almost one of ours, or of a list of tables; a secret's file that cannot be read.
     """
     for name, field_name in FLAT.items():
         value = secret(environ, name) if name in SECRETS else environ.get(name, "")
@@ -148,6 +151,10 @@ def read_environment(written: Written, environ: Mapping[str, str]) -> None:
             continue
         if NESTED in name:
             place = tuple(name.removeprefix(PREFIX).lower().split(NESTED))
+            if place[0] in TABLES:
+                raise BadSetting(
+                    f"{name} cannot be set here; it belongs in a [[{place[0]}]] table of koi.toml"
+                )
             written.put(place, split(value) if place[-1] in LISTS else value, name)
         elif name.removesuffix("_FILE") not in SECRETS:
             _refuse_near_miss(name)
@@ -168,13 +175,21 @@ def secret(environ: Mapping[str, str], name: str) -> str:
         return value
     if value:
         raise BadSetting(f"{name} and {name}_FILE are both set; it must be one of them")
+    return content_of(Path(file), f"{name}_FILE")
+
+
+def content_of(file: Path, name: str) -> str:
+    """What stands in the file that the setting `name` names, without its last line end.
+
+    Raises: BadSetting: it is empty or cannot be read.
+    """
     try:
-        content = Path(file).read_text("utf-8").rstrip("\r\n")
+        content = file.read_text("utf-8").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise BadSetting(f"{name}_FILE is {shown(file)}, which cannot be read: {why}") from error
+        raise BadSetting(f"{name} is {shown(file)}, which cannot be read: {why}") from error
     if not content:
-        raise BadSetting(f"{name}_FILE is {shown(file)}, which is empty")
+        raise BadSetting(f"{name} is {shown(file)}, which is empty")
     return content
 
 
@@ -193,6 +208,13 @@ def shown(value: Any) -> str:
     """A value on one short line, masked."""
     text = masked(str(value))
     return repr(text if len(text) <= 60 else text[:59] + "…")
+
+
+def must_be_tables(section: str) -> str:
+    """For a list of tables that is written as something else."""
+    return (
+        f"must be written [[{section}]], with two brackets, as a table of its own for each {TABLES[section]}"
+    )
 
 
 def refuse_unknown(written: Written, known: frozenset[str]) -> None:
@@ -217,53 +239,6 @@ def _plain(place: Place) -> tuple[str, str]:
     if parts[0] not in FREE_NAMES or len(parts) == 1:
         return ".".join(parts), ""
     return ".".join([parts[0], "*", *parts[2:]]), quoted(parts[1])
-
-
-def sentence(error: ErrorDetails, written: Written) -> str:
-    """What is wrong, by the name that the person used."""
-    place = error["loc"]
-    name = written.name_of(place)
-    if error["type"] == "extra_forbidden":  # an empty section: everything else unknown was refused before
-        return f"{name} is not a section"
-    if error["type"] == "missing":
-        return f"{dotted(place)} is missing; it must be set"
-    must = _must(error)
-    if (place[0] in SECRETS.values() and place[0] != "redis_url") or place[-1] == "token":
-        return f"{name} {must}"
-    return f"{name} is {shown(error['input'])}; it {must}"
-
-
-MUST = {
-    "bool_parsing": "must be true or false",
-    "bool_type": "must be true or false",
-    "int_parsing": "must be a whole number",
-    "int_type": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "float_parsing": "must be a number",
-    "float_type": "must be a number",
-    "string_type": "must be text in quotes",
-    "string_too_short": "must not be empty",
-    "literal_error": "must be {expected}",
-    "finite_number": "must be a number",
-    "greater_than_equal": "must be at least {ge}",
-    "greater_than": "must be more than {gt}",
-    "less_than_equal": "must be at most {le}",
-    "value_error": "{error}",
-    "model_type": "must be a section with settings in it",
-    "dict_type": "must be a section with settings in it",
-    "tuple_type": "must be a list",
-}
-"""What pydantic found → our words, with its values in the braces."""
-
-
-def _must(error: ErrorDetails) -> str:
-    must = MUST.get(error["type"])
-    values = {name: _plain_number(value) for name, value in error.get("ctx", {}).items()}
-    return must.format(**values) if must else f"is wrong: {error['msg']}"
-
-
-def _plain_number(value: object) -> object:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _nearest(wrong: str, known: frozenset[str]) -> str:

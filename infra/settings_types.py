@@ -76,6 +76,14 @@ def _plan_member(value: Any) -> str:
     return member
 
 
+def _bot_member(value: Any) -> str:
+    if value == "owner":
+        return "owner"
+    if re.fullmatch(r"\d+", str(value)) and not isinstance(value, bool):
+        return str(value)
+    raise ValueError('must be a Telegram user id, digits only (/people shows them), or "owner"')
+
+
 def _mcp_name(value: str) -> str:
     if not re.fullmatch("[a-z][a-z0-9-]{0,23}", value):
         raise ValueError("must be at most 24 small letters, digits and dashes, a letter first")
@@ -131,6 +139,7 @@ WebAddress = Annotated[str, AfterValidator(_web_address)]
 Address = Annotated[str, AfterValidator(_address)]
 UserId = Annotated[str, BeforeValidator(_user_id)]
 PlanMember = Annotated[str, BeforeValidator(_plan_member)]
+BotMember = Annotated[str, BeforeValidator(_bot_member)]
 McpName = Annotated[str, AfterValidator(_mcp_name)]
 """Begins the names of its tools, which may have 64 letters."""
 Usd = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]

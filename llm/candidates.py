@@ -50,6 +50,17 @@ class Service:
         """Anthropic itself: newest API version, Bearer only."""
         return self.name == "anthropic"
 
+    @property
+    def called(self) -> str:
+        """As people know it: "Anthropic", "OpenRouter", or the host of another one; "" for the offline model."""
+        match self.name:
+            case "anthropic":
+                return "Anthropic"
+            case "openrouter":
+                return "OpenRouter"
+            case "compatible" | "offline":
+                return urlsplit(self.base_url).hostname or ""
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:

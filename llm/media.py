@@ -9,7 +9,7 @@ from typing import Any
 
 from infra.clean import clean
 from llm.candidates import Capabilities
-from llm.request import Document, Image, Message, ModelRequest
+from llm.request import Document, Image, Media, Message, ModelRequest
 
 PIXELS_PER_TOKEN = 750
 """Of a picture of at most 1,568 pixels on its long side: Anthropic, "Vision", read 2026-11-30."""
@@ -45,6 +45,22 @@ def without_media(request: ModelRequest) -> ModelRequest:
 def shown_to(messages: Sequence[Message], can: Capabilities) -> tuple[Message, ...]:
     """What of them a service takes; the rest in words."""
     return tuple(_shown(message, can) if message.has_media else message for message in messages)
+
+
+def unseen_by(can: Capabilities, whole: ModelRequest, asked: ModelRequest) -> frozenset[Media]:
+    """What of the whole request a service was not shown. asked: what was left of it."""
+    if not holds_media(whole):
+        return frozenset()
+    return _media_in(whole.messages) - _media_in(shown_to(asked.messages, can))
+
+
+def _media_in(messages: Sequence[Message]) -> frozenset[Media]:
+    found = set[Media]()
+    if any(message.images for message in messages):
+        found.add("images")
+    if any(document.pdf for message in messages for document in message.documents):
+        found.add("pdfs")
+    return frozenset(found)
 
 
 def media_blocks(message: Message) -> list[dict[str, Any]]:

@@ -209,6 +209,9 @@ class Skipped:
     """breaker: when it opened, ms of Redis' clock."""
 
 
+type Media = Literal["images", "pdfs"]
+
+
 @dataclass(frozen=True, slots=True)
 class Completion:
     """What the person gets."""
@@ -230,6 +233,8 @@ class Completion:
     """ending "tools": at least one, their ids unique."""
     verbatim: Verbatim | None = None
     """ending "tools": the answer as it must go back."""
+    unseen: frozenset[Media] = frozenset()
+    """What of the request its model was not shown, because it takes none: there was a note instead."""
 
 
 UNKNOWN = Usage()

@@ -10,6 +10,7 @@ from llm.candidates import Candidate
 from llm.draft import Ended, Paused
 from llm.errors import NoModelAnswered, NotAllowed, RequestRejected
 from llm.failure import SKIP, Failure
+from llm.media import unseen_by
 from llm.request import UNKNOWN, Completion, Denied, Ending, ModelRequest, Skipped, Usage, add_usage
 from llm.retry import BACKOFF_S, SHORTEST_CALL_S, Again, GiveUp, Next, Reject, next_step
 from llm.standing import Closed, LastResort, Open, last_resorts, ready, skipped_by
@@ -129,7 +130,9 @@ class Walk:
         if is_answer and not candidate.service.first_party:
             for extra in learned(lessons):
                 self.toolless.learn(candidate, self.now(), extra)
-        return result
+        if not isinstance(result, Completion):
+            return result
+        return replace(result, unseen=unseen_by(candidate.service.can, self.request, request))
 
     async def _attempt(
         self, link: Link, request: ModelRequest, followers: int

@@ -102,16 +102,16 @@ def taken_effects(lane: str) -> tuple[Effect, ...]:
     return (Effect("DEL", key), Effect("ZREM", keys.expiry(), (key,)))
 
 
-def fold_pushes(
-    session: Session, *, lane: str, owner: str, bot: str, user_id: str, turn_id: str
+def fold_pushes(  # noqa: PLR0913 — the parts of FoldWanted
+    session: Session, *, lane: str, owner: str, bot: str, user_id: str, turn_id: str, of_its_own: bool = False
 ) -> Sequence[Push]:
-    """The job that folds what the session holds for it; none if it holds nothing. By every turn: one that finds
-    nothing to do, or another's result still waiting, ends at once.
+    """The job that folds what the session holds for it; none if it holds nothing. By every turn: one that finds nothing to
+    do, or another's result still waiting, ends at once. of_its_own: see FoldWanted.
     """
     if not session.leaving:
         return ()
     wanted = FoldWanted(
-        lane=lane, bot=bot, user_id=user_id, turn_id=turn_id, session_id=session.id,
+        v=2 if of_its_own else 1, of_its_own=of_its_own, lane=lane, bot=bot, user_id=user_id, turn_id=turn_id, session_id=session.id,
         exchange_ids=tuple(exchange.id for exchange in session.leaving),
     )  # fmt: skip
     job_id = keys.fold_job(lane)

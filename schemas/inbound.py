@@ -89,6 +89,9 @@ class InboundMessage(WireModel):
     reaction: str = Field(default="", exclude_if=_is_unset)
     """Version 2. Kind "command": which emoji the person put on the answer; the command says what it means."""
 
+    of_its_own: bool = Field(default=False, exclude_if=_is_unset)
+    """Version 2. The bot has a persona or models of its own: only a worker that knows them may answer."""
+
     @property
     def lane(self) -> str:
         """`bot:chat:topic`: messages of one lane are answered one turn at a time, in order."""

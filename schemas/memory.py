@@ -134,10 +134,13 @@ class Fold(WireModel):
 class FoldWanted(WireModel):
     """An item of a fold lane: what a conversation dropped is to be folded into its summary. Holds no text."""
 
-    v: Literal[1] = 1
+    newest: ClassVar[int] = 2
+    v: Literal[1, 2] = 1
     lane: str
     bot: str
     """Name of the bot whose light model does it."""
+    of_its_own: bool = Field(default=False, exclude_if=lambda value: value is False)
+    """Version 2. As InboundMessage.of_its_own: no other bot's model may."""
     user_id: str
     """Whose conversation it is: the call counts as theirs."""
     turn_id: str

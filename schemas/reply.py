@@ -1,6 +1,9 @@
 """What goes back to a chat, as a worker hands it to the sender."""
 
-from typing import ClassVar, Literal
+from operator import not_
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
 
 from schemas.wire import WireModel
 
@@ -16,8 +19,9 @@ class Button(WireModel):
 class Reply(WireModel):
     """One answer. The sender splits it into parts that fit."""
 
-    newest: ClassVar[int] = 2
-    v: Literal[1, 2] = 2
+    newest: ClassVar[int] = 3
+    v: Literal[1, 2, 3] = 2
+    """Written as 3 if it is rich."""
     id: str
     """`{turn_id}` plus what the reply is, e.g. "9f…:answer"; unique."""
     bot_id: str
@@ -35,6 +39,15 @@ class Reply(WireModel):
     """The text says that no answer could be given."""
     buttons: tuple[tuple[Button, ...], ...] = ()
     """Rows of buttons under the last part."""
+    rich: bool = Field(default=False, exclude_if=not_)
+    """Version 3. Its chat wants rich messages where they show more (bot.rich)."""
+
+    @model_validator(mode="after")
+    def _named_by_its_version(self) -> Self:
+        """Raises: ValueError: rich in a version that a process of the release before takes for its own."""
+        if self.rich and self.v < 3:
+            raise ValueError("a rich reply is written in version 3")
+        return self
 
     @property
     def lane(self) -> str:

@@ -6,13 +6,14 @@ Servers are named in koi.toml only; nobody in a chat can add one. What they say 
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 import structlog
 
 from infra.settings_sections import McpSettings
 from infra.settings_sources import secret
 from tools.mcp_results import Called, Offered
-from tools.mcp_server import Server, Sleep
+from tools.mcp_server import Server, Sleep, Tell
 
 __all__ = ["Called", "Hub", "Offered"]
 
@@ -21,6 +22,10 @@ GIVEN = ("PATH", "HOME")
 EVERYBODY = "*"
 
 log = structlog.get_logger()
+
+
+def _to_nobody(_server: McpSettings, _error: str) -> None:
+    """The log has it."""
 
 
 class Hub:
@@ -33,10 +38,12 @@ class Hub:
         *,
         sleep: Sleep = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
+        tell: Tell = _to_nobody,
     ) -> None:
         """Raises: BadSetting: a variable that `env` names has a _FILE that cannot be read."""
         self._servers = {
-            one.name: Server(one, given(one, environ), sleep=sleep, monotonic=monotonic) for one in servers
+            one.name: Server(one, given(one, environ), sleep=sleep, monotonic=monotonic, tell=tell)
+            for one in servers
         }
 
     @property
@@ -50,6 +57,13 @@ class Hub:
             for server in self._servers.values():
                 group.create_task(server.serve())
             await asyncio.Event().wait()
+
+    async def tried(self, wait_s: float) -> None:
+        """Until the first try of each server has connected or failed; at most so long."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(wait_s):
+                for server in self._servers.values():
+                    await server.tried.wait()
 
     def offered(self, *, bot: str, user_id: str) -> tuple[Offered, ...]:
         """What this person may use with this bot now: servers as in koi.toml, tools by name.

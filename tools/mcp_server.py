@@ -28,6 +28,8 @@ TOOLS = 64
 """Of one server at most: every turn pays for each."""
 
 type Sleep = Callable[[float], Awaitable[object]]
+type Tell = Callable[[McpSettings, str], None]
+"""Told of a server that was never reached yet, once: which, and the kind of error."""
 
 log = structlog.get_logger()
 
@@ -36,14 +38,23 @@ class Server:
     """One `[[mcp]]` table at work."""
 
     def __init__(
-        self, settings: McpSettings, env: Mapping[str, str], *, sleep: Sleep, monotonic: Callable[[], float]
+        self,
+        settings: McpSettings,
+        env: Mapping[str, str],
+        *,
+        sleep: Sleep,
+        monotonic: Callable[[], float],
+        tell: Tell,
     ) -> None:
         self.settings = settings
+        self.tried = asyncio.Event()
+        """Set: the first try has connected or failed."""
         self.tools: Mapping[str, Offered] = {}
         """Available now, by the name they are offered under."""
         self._env = env
         self._sleep = sleep
         self._monotonic = monotonic
+        self._tell = tell
         self._link: Link | None = None
         self._stood_s = 0.0
         self._look = asyncio.Event()
@@ -118,6 +129,7 @@ class Server:
                 await self._list(link)
             began_s = self._monotonic()
             self._link, self._is_lost = link, False
+            self.tried.set()
             log.info("mcp_connected", server=self.settings.name, tools=len(self.tools))
             try:
                 await self._watch(link)
@@ -155,6 +167,9 @@ class Server:
         if not self._is_lost:
             log.warning("mcp_lost", server=self.settings.name, error=_kind(error))
         self._is_lost = True
+        if not self.tried.is_set():
+            self.tried.set()
+            self._tell(self.settings, _kind(error))
 
 
 def _end_if_cancelled() -> None:

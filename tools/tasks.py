@@ -192,10 +192,10 @@ def _row(task: Task) -> dict[str, Any]:
 
 
 def _told(task: Task, here: Here) -> str:
-    """ "Bread (list shopping), due Tue, 1 Dec, high priority", in the person's language."""
+    """ "Bread (list “shopping”), due Tue, 1 Dec, high priority", in the person's language."""
     parts = [task.title]
     if task.list_name:
-        parts[0] += " " + say(here.language, "(list {name})", name=task.list_name)
+        parts[0] += " " + say(here.language, "(list “{name}”)", name=task.list_name)
     if task.due:
         zone = kept_zone(task.zone, here.zone)
         time = for_people(task.due, zone, here.zone, here.language, here.now_ms)

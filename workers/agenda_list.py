@@ -26,11 +26,10 @@ from workers.listing import (
     Order,
     Rows,
     Shown,
-    delete_button,
     deleted_text,
+    looked_at_or_deleted,
     memo_lines,
     moment_of,
-    not_for_it,
     not_there,
     nothing_found,
     open_button,
@@ -57,14 +56,13 @@ def agenda_answer(things: Things, argument: str, here: Here) -> Listed:
         return tasks_answer(things, argument, here)
     if not isinstance(thing, Event | Reminder):
         return not_there(COMMAND, order.id, here.language)
-    match order.verb:
-        case "":
-            row = (delete_button(COMMAND, thing.id, here.language), _all(here.language))
-            return Shown(thing_text(thing, things, here), (row,))
-        case "delete":
-            return _deleted(thing, things, here)
-        case _:
-            return not_for_it(COMMAND, thing.id, here.language)
+
+    def delete() -> Listed:
+        return _deleted(thing, things, here)
+
+    return looked_at_or_deleted(
+        order, thing_text(thing, things, here), delete, _all(here.language), here, command=COMMAND
+    )
 
 
 # ── all ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,7 +1,6 @@
 """Who answers for which bot: chains of models, from the settings."""
 
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 
 from infra.redis_port import RedisPort
 from infra.settings import Settings
@@ -19,7 +18,9 @@ class Brains:
     house: Brain
     by_bot: dict[str, Brain]
     chains: tuple[Chain, ...]
-    """Each once, to be prepared and closed."""
+    """Each once, to be prepared and closed; also those that only former settings named."""
+    by_models: dict[tuple[str, ...], Chain] = field(default_factory=dict[tuple[str, ...], Chain])
+    providers: dict[Service, Provider] = field(default_factory=dict[Service, Provider])
 
     @property
     def models(self) -> list[tuple[str, str]]:
@@ -28,30 +29,30 @@ class Brains:
         return list(dict.fromkeys((candidate.service.name, candidate.model) for candidate in asked))
 
 
-def build_brains(settings: Settings, redis: RedisPort | None = None) -> Brains:
-    """redis: what the processes share their circuit breakers through; None: none.
+def build_brains(settings: Settings, redis: RedisPort | None = None, before: Brains | None = None) -> Brains:
+    """redis: what the processes share their circuit breakers through; None: none. before: those of the same settings but
+    for the bots, whose chains and connections go on: turns may be using them.
 
-    Raises: NotConfigured: no service offers a model. OSError: a persona's file cannot be read.
+    Raises: NotConfigured: no service offers a model.
     """
-    builder = _Builder(settings, redis)
+    builder = _Builder(settings, redis, before)
     house = builder.brain((), "", configured=bool(settings.models))
     by_bot = {
-        bot.name: builder.brain(
-            bot.models, _persona(bot.persona), configured=bool(settings.models or bot.models)
-        )
+        bot.name: builder.brain(bot.models, bot.persona, configured=bool(settings.models or bot.models))
         for bot in settings.bots
     }
-    return Brains(house, by_bot, tuple(builder.chains.values()))
+    chains = builder.chains
+    return Brains(house, by_bot, tuple(chains.values()), chains, builder.providers)
 
 
 class _Builder:
     """Makes each chain once; all share their connections."""
 
-    def __init__(self, settings: Settings, redis: RedisPort | None) -> None:
+    def __init__(self, settings: Settings, redis: RedisPort | None, before: Brains | None) -> None:
         self.settings = settings
         self.redis = redis
-        self.chains: dict[tuple[str, ...], Chain] = {}
-        self.providers: dict[Service, Provider] = {}
+        self.chains = dict(before.by_models) if before else {}
+        self.providers = dict(before.providers) if before else {}
 
     def brain(self, own: tuple[str, ...], persona: str, *, configured: bool) -> Brain:
         """own: a bot's models; what people tell such a bot reaches no other, not even the light one of the house."""
@@ -61,7 +62,9 @@ class _Builder:
             light = self._chain(tuple(dict.fromkeys((small, *strong))))
         names = tuple(candidate.model for candidate in chain.candidates)
         models = Models(names, light.candidates[0].model if light else "")
-        return Brain(chain, models, persona, configured, light)
+        asked = [*chain.candidates, *(light.candidates if light else ())]
+        readers = tuple(dict.fromkeys(filter(None, (one.service.called for one in asked))))
+        return Brain(chain, models, persona, configured, light, readers)
 
     def _chain(self, models: tuple[str, ...]) -> Chain:
         if models not in self.chains:
@@ -69,10 +72,3 @@ class _Builder:
                 self.settings, models, redis=self.redis, providers=self.providers
             )
         return self.chains[models]
-
-
-def _persona(written: str) -> str:
-    """The words themselves, or, if it looks like one (`personas/pirate.md`), the file's."""
-    if written.endswith((".md", ".txt")):
-        return Path(written).read_text("utf-8")
-    return written

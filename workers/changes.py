@@ -7,12 +7,14 @@ from functools import partial
 import orjson
 
 from infra.redis_port import RedisPort
+from schemas.inbound import InboundMessage
 from schemas.reply import Button
 from schemas.tools import Pending
 from tools.catalog import Catalog
 from tools.store import load_things
 from tools.tool import Here, Ran, Things
 from workers.agenda_list import agenda_answer
+from workers.commands import role_in
 from workers.facts_list import facts_answer
 from workers.hands import COMMAND, Hands
 from workers.listing import Edit, Listed, Shown
@@ -46,20 +48,22 @@ class Changed:
     """"" : nothing."""
 
 
-async def kept_answer(hands: Hands, command: str, argument: str, pending: Pending | None) -> Changed | None:
+async def kept_answer(hands: Hands, message: InboundMessage, pending: Pending | None) -> Changed | None:
     """The answer to one of these commands; None: it is none of them.
 
     Raises: LeaseLost, RedisError, NewerVersion.
     """
     if (packed := hands.claim.kept.get(COMMAND)) is not None:
         return _unpacked(packed)
+    command, argument = message.command, message.argument
     if command == "confirm":
         return await _confirmed(hands, chosen_preview(pending, argument))
     if command not in ANSWERS:
         return None
     answer = ANSWERS[command]
-    if command == "facts":
-        answer = partial(facts_answer, kept=hands.s.tools.facts)
+    if command == "facts" and not hands.s.tools.facts:
+        role = role_in(await hands.s.people.read(), message)
+        answer = partial(facts_answer, kept=False, is_owner=role == "owner")
     return await _answered(hands, lambda things: answer(things, argument, hands.here), hands.s.redis)
 
 

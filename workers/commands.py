@@ -36,6 +36,7 @@ from workers.pending import change_line, chosen_preview, drop_effects, over_line
 from workers.plans import Plan
 from workers.profile import Person, guess_said, language_said, profile_said, timezone_said
 from workers.recall import Reader, forget_buttons, memory_text, why_text
+from workers.rich import RichState, rich_said
 from workers.said import Said
 from workers.services import DOLLARS, OFFLINE_ONLY
 from workers.stop import nothing_to_stop_line
@@ -58,7 +59,7 @@ class Asked:
     answer: AnswerRecord | None = None
     money: MoneySettings = DOLLARS
     role: str = "member"
-    """One of ROLES; only /whoami looks at it."""
+    """One of ROLES."""
     usage: Usage = NOTHING_USED
     """Only /usage looks at it, and at `allowance`."""
     allowance: Plan | None = None
@@ -69,6 +70,10 @@ class Asked:
     """Of whoever asks."""
     house: tzinfo = UTC
     """koi's own zone."""
+    rich: bool = False
+    """Answers in this chat may be rich messages; only /rich looks at it."""
+    readers: tuple[str, ...] = ()
+    """The services that are given what this person writes; only /start names them."""
     kept: int = 0
     """Things on request that hold what was to be forgotten; only /forget looks at it."""
     pending: Pending | None = None
@@ -108,18 +113,34 @@ def mentions(thing: Thing, what: str) -> bool:
 
 
 def _start(asked: Asked) -> Said:
-    hello = say(
-        asked.language,
-        "Hello! Just write to me. For {span} I remember what we talked about, also when you come back later. "
-        "/help shows what else I can do.",
-        span=asked.max_age,
+    hello = "\n".join(
+        (
+            say(asked.language, "Hello! Just write to me; /help shows what else I can do."),
+            say(
+                asked.language,
+                "• For {span} I remember what we talked about, also when you come back later.",
+                span=asked.max_age,
+            ),
+            _who_reads(asked),
+            say(asked.language, "• /forget all deletes at once what I remember."),
+        )
     )
     guess = guess_said(asked.person)
     return replace(guess, text=f"{hello}\n\n{guess.text}") if guess else Said(hello)
 
 
-def _help(asked: Asked) -> str:
+def _who_reads(asked: Asked) -> str:
+    if not asked.readers:
+        return say(asked.language, "• What you write stays on this machine: no model service is set up.")
     return say(
+        asked.language,
+        "• My answers come from {services}: what you write is sent there.",
+        services=", ".join(asked.readers),
+    )
+
+
+def _help(asked: Asked) -> str:
+    everybodys = say(
         asked.language,
         "/new – end this conversation and begin a new one; /new and a text begins it with that text\n"
         "/memory – what I remember\n"
@@ -131,9 +152,21 @@ def _help(asked: Asked) -> str:
         "/tasks, /memos, /agenda, /facts – what I keep for you; see and change it\n"
         "/project and a name – a conversation of its own for it\n"
         "/language, /timezone – how I talk to you, and which clock I go by\n"
+        "/rich – tables and formulas laid out by Telegram itself\n"
         "/whoami – your id and your role\n"
         "/help – this list",
     )
+    if asked.role != "owner" or asked.message.chat_kind == "group":
+        return everybodys
+    owners = say(
+        asked.language,
+        "For you as my owner:\n"
+        "/status – how I am doing\n"
+        "/people – who may talk to me\n"
+        "/approve and a code – let somebody in\n"
+        "/block and an id – answer somebody no more",
+    )
+    return f"{everybodys}\n\n{owners}"
 
 
 def _new(asked: Asked) -> str:
@@ -207,6 +240,7 @@ def _model(asked: Asked) -> Said:
         asked.answer.model if asked.answer else "",
         asked.answer.why if asked.answer else "",
         by_plan=asked.allowance is not None and bool(asked.allowance.models),
+        is_owner=asked.role == "owner",
     )
     argument = asked.message.argument
     wish = wish_of(argument)
@@ -248,6 +282,7 @@ ANSWERS: Mapping[str, Callable[[Asked], str | Said]] = {
     "language": lambda asked: language_said(asked.person),
     "timezone": lambda asked: timezone_said(asked.person),
     "profile": lambda asked: profile_said(asked.person),
+    "rich": lambda asked: rich_said(RichState(asked.message, asked.role, asked.rich)),
     "change": _change,
     "pick": lambda asked: over_line(asked.language),
     "stop": lambda asked: nothing_to_stop_line(asked.language),

@@ -102,8 +102,12 @@ async def converse(
     watched = s.stops.watching(caller.lane, names) if s.stops else nullcontext(Halt())
     drafts = Drafts(s.redis.publish, caller.place, caller.turn_id)
     with watched as halt:
-        answered = await _conversed(given, _Loop(_Asking(s, chosen, caller, drafts, halt), hands))
-    if not isinstance(answered, Failed):
+        asking = _Asking(s, chosen, caller, drafts, halt)
+        answered = await _conversed(given, _Loop(asking, hands))
+    if isinstance(answered, Failed):
+        s.lost_microusd[caller.turn_id] += sum(record.cost_microusd or 0 for record in asking.records)
+    else:
+        del s.lost_microusd[caller.turn_id]
         await drafts.over()
     return answered
 
@@ -238,7 +242,8 @@ class _Asking:
     """Those that no kept round has yet."""
 
     def __post_init__(self) -> None:
-        self.cap = Cap(self.s.max_turn_microusd, self.s.recorder.prices)
+        left = self.s.max_turn_microusd - self.s.lost_microusd[self.caller.turn_id]
+        self.cap = Cap(max(0, left), self.s.recorder.prices)
 
     def left_s(self) -> float:
         return self.caller.deadline_at - asyncio.get_running_loop().time()

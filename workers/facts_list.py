@@ -6,7 +6,7 @@
 from schemas.reply import Button
 from schemas.things import Fact
 from tools.fields import matches
-from tools.tool import Here, Ran, Things
+from tools.tool import Here, Things
 from workers.listing import (
     Edit,
     Line,
@@ -14,11 +14,10 @@ from workers.listing import (
     Order,
     Shown,
     brief,
-    delete_button,
+    gone,
+    looked_at_or_deleted,
     moment_of,
-    not_for_it,
     not_there,
-    nothing_found,
     order_of,
     page_of,
 )
@@ -27,31 +26,31 @@ from workers.texts import say, say_n
 COMMAND = "facts"
 
 
-def facts_answer(things: Things, argument: str, here: Here, *, kept: bool = True) -> Listed:
-    """The answer to `/facts ARGUMENT`. kept: facts are switched on here; what there is can be deleted in any case."""
+def facts_answer(
+    things: Things, argument: str, here: Here, *, kept: bool = True, is_owner: bool = False
+) -> Listed:
+    """The answer to `/facts ARGUMENT`. kept: facts are switched on here; what there is can be deleted in any case.
+
+    is_owner: whoever asks is the one who can switch them on.
+    """
     order = order_of(argument)
     if not order.id:
-        return _list(things, order, here, kept=kept)
+        return (
+            _list(things, order, here) if things.facts else Shown(_none(here, kept=kept, is_owner=is_owner))
+        )
     fact = things.facts.get(order.id)
     if fact is None:
         return not_there(COMMAND, order.id, here.language)
-    match order.verb:
-        case "":
-            buttons = ((delete_button(COMMAND, fact.id, here.language), _all(here.language)),)
-            return Shown(fact_text(fact, here), buttons)
-        case "delete":
-            text = say(here.language, "Deleted: {title}", title=_title(fact))
-            return Edit(Ran(text, drop=(fact.id,)), text, ((_all(here.language),),))
-        case _:
-            return not_for_it(COMMAND, fact.id, here.language)
+    back = _all(here.language)
+
+    def delete() -> Edit:
+        return gone(say(here.language, "Deleted: {title}", title=_title(fact)), fact.id, back)
+
+    return looked_at_or_deleted(order, fact_text(fact, here), delete, back, here, command=COMMAND)
 
 
-def _list(things: Things, order: Order, here: Here, *, kept: bool) -> Listed:
-    if not things.facts:
-        return Shown(_none(here, kept=kept))
+def _list(things: Things, order: Order, here: Here) -> Listed:
     found = [fact for fact in things.facts.values() if matches(order.words, fact.subject, fact.text)]
-    if not found:
-        return nothing_found(order.words, COMMAND, here.language)
     newest_first = sorted(found, key=lambda fact: -fact.at_ms)
     head = say_n(
         here.language, "{n} thing that I know for good", "{n} things that I know for good", len(found)
@@ -64,7 +63,9 @@ def _line(fact: Fact, here: Here) -> Line:
     return Line(fact.id, f"• {title} · {moment_of(fact.at_ms, here)} · {fact.id}", title)
 
 
-def _none(here: Here, *, kept: bool) -> str:
+def _none(here: Here, *, kept: bool, is_owner: bool) -> str:
+    if not kept and is_owner:
+        return say(here.language, "I keep nothing for good about anybody here. You can change that: write facts = true under [tools] in koi.toml, and start me again.")  # fmt: skip
     if not kept:
         return say(here.language, "I keep nothing for good about anybody here; the owner of this bot can change that (tools.facts).")  # fmt: skip
     if here.private:

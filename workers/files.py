@@ -5,7 +5,7 @@ Pictures and documents are shown to the model in the turn they came with; later 
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, assert_never
 
@@ -15,7 +15,7 @@ from infra.effect import Effect
 from infra.files import MOST_BYTES, Fetched, NotInTime, NotThere, TooBig, drop_effects, fetch
 from infra.texts import ENGLISH, later
 from llm.media import image_tokens, pdf_tokens
-from llm.request import Document, Image
+from llm.request import Document, Image, Media
 from memory.tokens import estimate_tokens
 from schemas.inbound import Attachment
 from workers.messages import Turn
@@ -37,7 +37,9 @@ GATHERED_NAMES = {"photo": "photo", "document": "file"}
 """Kind → what workers.words calls it."""
 MEGABYTE = 1_000_000
 
-type Fault = Literal["big", "gone", "late", "kind", "empty", "locked", "broken", "pixels", "many", "full"]
+type Fault = Literal[
+    "big", "gone", "late", "kind", "empty", "locked", "broken", "pixels", "many", "full", "unseen", "unread"
+]
 
 WHY = {
     "big": later("too large, at most {most} MB"),
@@ -50,6 +52,8 @@ WHY = {
     "pixels": later("the picture has too many pixels"),
     "many": later("more than {files} at once"),
     "full": later("together they are too large"),
+    "unseen": later("the model that answered could not see it"),
+    "unread": later("the model that answered could not read it"),
 }
 
 log = structlog.get_logger()
@@ -70,6 +74,10 @@ class Gathered:
     """For the person: the same, plain text; "" if nothing."""
     tokens: int = 0
     """Of images and documents, by plain estimate."""
+    unused: tuple[tuple[Attachment, Fault], ...] = ()
+    pictures: tuple[Attachment, ...] = ()
+    """What `images` were made of."""
+    pdfs: tuple[Attachment, ...] = ()
     effects: tuple[Effect, ...] = ()
     """For the turn's commit: nothing of the files stays behind."""
     handled: tuple[str, ...] = ()
@@ -232,25 +240,41 @@ async def read_file(attachment: Attachment, content: bytes) -> Outcome:
 
 def gathered_from(turn: Turn, attachments: Sequence[Attachment], outcomes: Sequence[Outcome]) -> Gathered:
     """Put together, as far as there is room. outcomes: one per attachment. Pure."""
-    room, used, unused, told = Room(), list[Used](), list[tuple[Attachment, Fault]](), list[str]()
+    room, told = Room(), list[str]()
+    used, unused = list[tuple[Attachment, Used]](), list[tuple[Attachment, Fault]]()
     for attachment, outcome in zip(attachments, outcomes, strict=True):
         why = outcome.why if isinstance(outcome, Unused) else room.fault(outcome.size_bytes)
         if isinstance(outcome, Used) and why is None:
-            used.append(outcome)
+            used.append((attachment, outcome))
             told.append(outcome.told)
         elif why is not None:
             unused.append((attachment, why))
             told.append(f"[{name_of(attachment, ENGLISH)} sent, but it could not be read]")
     return Gathered(
-        images=tuple(one.image for one in used if one.image),
-        documents=tuple(one.document for one in used if one.document),
+        images=tuple(one.image for _, one in used if one.image),
+        documents=tuple(one.document for _, one in used if one.document),
         told="\n".join(told),
         note=f"You cannot see this, say so if it matters: {listed(unused, ENGLISH)}." if unused else "",
         line=unused_line(unused, turn.language) if unused else "",
-        tokens=sum(one.tokens for one in used),
+        tokens=sum(one.tokens for _, one in used),
+        unused=tuple(unused),
+        pictures=tuple(sent for sent, one in used if one.image),
+        pdfs=tuple(sent for sent, one in used if one.document and one.document.pdf),
         effects=drop_effects(turn.id, tuple(attachments)),
         handled=tuple(GATHERED_NAMES.values()),
     )
+
+
+def answered_line(gathered: Gathered, unseen: Collection[Media], language: str) -> str:
+    """The line for the person under an answer: also of what its model takes none of. unseen: Completion.unseen."""
+    blind = _each(gathered.pictures, "unseen") if "images" in unseen else ()
+    unread = _each(gathered.pdfs, "unread") if "pdfs" in unseen else ()
+    found = (*gathered.unused, *blind, *unread)
+    return unused_line(found, language) if found else ""
+
+
+def _each(sent: Sequence[Attachment], why: Fault) -> tuple[tuple[Attachment, Fault], ...]:
+    return tuple((one, why) for one in sent)
 
 
 def unused_line(unused: Sequence[tuple[Attachment, Fault]], language: str) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import tzinfo
 
 from infra import keys
 from infra.clean import clean
@@ -16,7 +15,7 @@ from memory.fold import fold_pushes, taken_effects
 from memory.neutralise import neutralise
 from memory.ratio import learn, pack, start
 from memory.ring import remember
-from memory.session import end_effects, extend, new_exchange, session_effects, suggests_fresh_start
+from memory.session import end_effects, extend, new_exchange, session_effects
 from memory.tables import as_table
 from memory.tokens import estimate_tokens
 from memory.trim import cut_middle
@@ -25,9 +24,10 @@ from schemas.reply import Button, Reply
 from schemas.tools import Pending
 from schemas.wire import dump
 from tools.tool import Ran
+from workers.answer_notes import notes_of, suggests_new
 from workers.choose import Chosen
 from workers.converse import Answered
-from workers.cut_off import closed, ending_line
+from workers.cut_off import closed
 from workers.echo import without_block
 from workers.known import Known
 from workers.messages import Turn
@@ -36,11 +36,8 @@ from workers.pending import drop_effects, pending_buttons, pending_effects, prev
 from workers.rounds import steps_of
 from workers.services import Services
 from workers.stop import stop_effects, stopped_line
-from workers.texts import say, say_n
-from workers.times import moment
+from workers.texts import say
 from workers.turn_record import all_input, asked_of, cost_of, read_tokens, turn_record, written_tokens
-from workers.usage import cost_text, used_up_line
-from workers.words import cut_line, unreadable_line
 
 TOLD_TOKENS = 300
 """Of what the model is told when something was confirmed."""
@@ -111,16 +108,9 @@ def commit_of_answer(
         texts += pending_effects(lane, said.pending, s.memory.max_age_ms)
     elif known.pending:
         texts += drop_effects(lane)
-    return Commit(
-        effects,
-        texts,
-        pushes=(
-            push_reply(
-                _reply(turn, answered, said, session, s, zone=known.zone(s.zone), file_line=file_line)
-            ),
-            *_folds(turn, session),
-        ),
-    )
+    notes = notes_of(turn, answered, session, s, zone=known.zone(s.zone), file_line=file_line)
+    reply = _reply(turn, said, notes, known, suggests=suggests_new(session, answered, s))
+    return Commit(effects, texts, pushes=(push_reply(reply), *_folds(turn, session)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,36 +182,17 @@ def _ring_effects(
 def _folds(turn: Turn, session: Session) -> Sequence[Push]:
     first = turn.first
     return fold_pushes(
-        session, lane=first.lane, owner=first.owner, bot=first.bot, user_id=first.user_id, turn_id=turn.id
-    )
+        session, lane=first.lane, owner=first.owner, bot=first.bot, user_id=first.user_id, turn_id=turn.id,
+        of_its_own=first.of_its_own,
+    )  # fmt: skip
 
 
-def _reply(  # noqa: PLR0913 — all that an answer says
-    turn: Turn,
-    answered: Answered,
-    said: AnswerSaid,
-    session: Session,
-    s: Services,
-    *,
-    zone: tzinfo,
-    file_line: str,
-) -> Reply:
-    plan, completion, language = answered.plan, answered.completion, turn.language
-    suggests = suggests_fresh_start(session, s.session.suggest_new_after) and not answered.rounds.ends
-    notes = [
-        _late_line(turn, zone),
-        ending_line(completion.ending, completion.text or answered.rounds.text, language),
-        _stop_line(answered, s, language, zone),
-        in_markdown(file_line),
-        unreadable_line(turn.words, language),
-        cut_line(language) if plan.is_cut else "",
-        _long_line(session, language) if suggests else "",
-    ]
+def _reply(turn: Turn, said: AnswerSaid, notes: Sequence[str], known: Known, *, suggests: bool) -> Reply:
     return Reply(
         id=f"{turn.id}:answer", bot_id=turn.place.bot_id, chat_id=turn.place.chat_id, topic_id=turn.place.topic_id,
-        text="\n\n".join([closed(clean(said.markdown)), *(f"({note})" for note in notes if note)]),
-        answers=turn.answers, owner=turn.place.owner, language=language,
-        buttons=_buttons(said, language, suggests=suggests),
+        text="\n\n".join([closed(clean(said.markdown)), *(f"({note})" for note in notes)]),
+        answers=turn.answers, owner=turn.place.owner, language=turn.language,
+        buttons=_buttons(said, turn.language, suggests=suggests), v=3 if known.rich else 2, rich=known.rich,
     )  # fmt: skip
 
 
@@ -257,51 +228,6 @@ def _record(turn: Turn, answered: Answered, chosen: Chosen, now_ms: int) -> Answ
         cost_microusd=cost_of(answered.calls),
         why=chosen.choice.why,
     )
-
-
-def _long_line(session: Session, language: str) -> str:
-    return say_n(
-        language,
-        "We have exchanged {n} message. If you begin something new, a fresh start keeps answers quick; what we talked "
-        "about stays remembered.",
-        "We have exchanged {n} messages. If you begin something new, a fresh start keeps answers quick; what we talked "
-        "about stays remembered.",
-        session.total,
-    )
-
-
-def _stop_line(answered: Answered, s: Services, language: str, zone: tzinfo) -> str:
-    match answered.stop:
-        case "rounds":
-            return say_n(
-                language,
-                "I stopped after {n} step with my tools; what was done until then stands. Write “go on”, and I continue.",
-                "I stopped after {n} steps with my tools; what was done until then stands. Write “go on”, and I continue.",
-                len(answered.rounds.done),
-            )
-        case "cost":
-            most = cost_text(s.max_turn_microusd, s.money, language)
-            return say(
-                language,
-                "I stopped here: going on could cost more than {most}, the most that one message may cost. What was done "
-                "until then stands.",
-                most=most,
-            )
-        case "plan":
-            return used_up_line(language, answered.used_up, zone) if answered.used_up else ""
-        case "repeats":
-            return say(
-                language, "I stopped here: I did the same thing again and again without getting any further."
-            )
-        case None:
-            return ""
-
-
-def _late_line(turn: Turn, zone: tzinfo) -> str:
-    if not turn.late_ms:
-        return ""
-    when = moment(turn.late_ms, zone, turn.language)
-    return say(turn.language, "I was away: your message is from {when}.", when=when)
 
 
 def _refusal_line(language: str) -> str:

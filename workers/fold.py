@@ -20,6 +20,7 @@ from workers.plans import plan_of
 from workers.purse import Wallet
 from workers.records import FOLD
 from workers.services import Services
+from workers.unknown import LAST_PAUSE_MS
 
 NEWER_PAUSE_MS = 5_000
 """Until a process that knows the newer version had time to take the lane."""
@@ -50,6 +51,8 @@ async def run_fold(s: Services, claim: Claim) -> Outcome:
         return Done(Commit())
     if session is None or session.id != wanted.session_id or not session.leaving:
         return Done(Commit())
+    if wanted.of_its_own and wanted.bot not in s.brains:
+        return HandBack(LAST_PAUSE_MS)
     written = await _ask(s, wanted, session)
     if isinstance(written, Failed):
         return written

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, assert_never
 
 import structlog
@@ -60,7 +60,7 @@ WAITS = "Not done yet: the person is shown this and asked to confirm. Do not cal
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Hands:
     """For one turn."""
 
@@ -75,12 +75,8 @@ class Hands:
     bot: str
     user_id: str
     confirm: bool = False
-    done: list[str] = field(default_factory=list[str])
-    """Tools that have changed something in this attempt, or may have."""
-
-    @property
-    def acted(self) -> bool:
-        return bool(self.done)
+    acted: bool = False
+    """A tool has changed something in this attempt, or may have."""
 
     def kept_round(self, nth: int) -> KeptRound | None:
         """What an earlier attempt of the turn was answered. Raises: NewerVersion."""
@@ -122,7 +118,7 @@ class Hands:
                 raise one
             known |= one
         results = tuple(known[call.id] for call in kept.calls)
-        self.done.extend(call.name for call, one in zip(kept.calls, results, strict=True) if one.changed)
+        self.acted = self.acted or any(one.changed for one in results)
         log.info("tools_called", round=nth, tools=[call.name for call in kept.calls[:MOST_CALLS]],
                  outcomes=[one.outcome for one in results[:MOST_CALLS]])  # fmt: skip
         return RoundDone(kept, results)

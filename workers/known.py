@@ -58,6 +58,8 @@ class Known:
     """Of the owner, if facts are kept."""
     has_fold: bool = False
     """`session` has taken a summary, which the commit removes."""
+    rich: bool = False
+    """Answers in this chat may be rich messages."""
     broken: int = 0
     """Stored values that could not be read; the commit removes or replaces them."""
 
@@ -82,8 +84,9 @@ async def load_known(s: Services, message: InboundMessage, now_ms: int) -> Known
         keys.project(lane),
         keys.pending(lane),
         keys.profile(message.user_id),
+        keys.rich(message.chat_id),
     )
-    (session_raw, answer_raw, wanted, fold, project, pending, profile, *outages), ring_raws, *more = checked(
+    strings, ring_raws, *more = checked(
         await together(s.redis).run(
             ("MGET", *of_lane, *map(keys.outage, first_choices)),
             ("LRANGE", keys.ring(message.owner), 0, -1),
@@ -91,6 +94,7 @@ async def load_known(s: Services, message: InboundMessage, now_ms: int) -> Known
             *([("HGETALL", keys.facts(message.owner))] if s.tools.facts else ()),
         )
     )
+    session_raw, answer_raw, wanted, fold, project, pending, profile, rich, *outages = strings
     ratios: Flat = more.pop(0) if learns else ()
     facts: Flat = more.pop(0) if s.tools.facts else ()
     remembered = read_ring(ring_raws, now_ms, s.memory)
@@ -117,6 +121,7 @@ async def load_known(s: Services, message: InboundMessage, now_ms: int) -> Known
         pending=_pending(pending, now_ms, s.memory.max_age_ms),
         facts=read_facts(facts),
         has_fold=fold is not None,
+        rich=rich is not None,
         broken=broken,
     )
 

@@ -102,7 +102,9 @@ def order_of(argument: str) -> Order:
 def page_of[T](
     found: Sequence[T], line_of: Callable[[T], Line], head: str, order: Order, here: Here, *, command: str
 ) -> Shown:
-    """One page of a list: a line and a button each, and buttons to turn. A number beyond the last page is the last."""
+    """One page of what was found: a line and a button each, and buttons to turn. A number beyond the last page is the last."""
+    if not found:
+        return nothing_found(order.words, command, here.language)
     pages = max(1, -(-len(found) // PER_PAGE))
     page = min(max(1, order.number), pages)
     entries = [line_of(one) for one in found[(page - 1) * PER_PAGE : page * PER_PAGE]]
@@ -128,6 +130,24 @@ def open_button(command: str, entry: Line) -> tuple[Button, ...]:
 
 def delete_button(command: str, id_: str, language: str) -> Button:
     return Button(text=say(language, "Delete"), command=f"/{command} delete {id_}")
+
+
+def looked_at_or_deleted(
+    order: Order, text: str, delete: Callable[[], Listed], back: Button, here: Here, *, command: str
+) -> Listed:
+    """The answer to an order for one thing with which nothing else can be done. text: all of it."""
+    match order.verb:
+        case "":
+            return Shown(text, ((delete_button(command, order.id, here.language), back),))
+        case "delete":
+            return delete()
+        case _:
+            return not_for_it(command, order.id, here.language)
+
+
+def gone(text: str, id_: str, back: Button) -> Edit:
+    """A thing is deleted. text: says so."""
+    return Edit(Ran(text, drop=(id_,)), text, ((back,),))
 
 
 def moment_of(at_ms: int, here: Here) -> str:

@@ -7,7 +7,7 @@ from schemas.reply import Button
 from schemas.things import Memo
 from tools.fields import matches
 from tools.lookup import label
-from tools.tool import Here, Ran, Things
+from tools.tool import Here, Things
 from workers.listing import (
     Edit,
     Line,
@@ -15,12 +15,11 @@ from workers.listing import (
     Order,
     Shown,
     brief,
-    delete_button,
     deleted_text,
+    gone,
+    looked_at_or_deleted,
     moment_of,
-    not_for_it,
     not_there,
-    nothing_found,
     order_of,
     page_of,
 )
@@ -37,15 +36,12 @@ def memos_answer(things: Things, argument: str, here: Here) -> Listed:
     memo = things.by_id.get(order.id)
     if not isinstance(memo, Memo):
         return not_there(COMMAND, order.id, here.language)
-    match order.verb:
-        case "":
-            buttons = ((delete_button(COMMAND, memo.id, here.language), _all(here.language)),)
-            return Shown(memo_text(memo, things, here), buttons)
-        case "delete":
-            text = deleted_text(_title(memo), memo.id, things, here.language)
-            return Edit(Ran(text, drop=(memo.id,)), text, ((_all(here.language),),))
-        case _:
-            return not_for_it(COMMAND, memo.id, here.language)
+    text, back = memo_text(memo, things, here), _all(here.language)
+
+    def delete() -> Edit:
+        return gone(deleted_text(_title(memo), memo.id, things, here.language), memo.id, back)
+
+    return looked_at_or_deleted(order, text, delete, back, here, command=COMMAND)
 
 
 def _list(things: Things, order: Order, here: Here) -> Listed:
@@ -53,16 +49,16 @@ def _list(things: Things, order: Order, here: Here) -> Listed:
     if not memos:
         return Shown(_none(here))
     found = [memo for memo in memos if matches(order.words, memo.title, memo.text)]
-    if not found:
-        return nothing_found(order.words, COMMAND, here.language)
     newest_first = sorted(found, key=lambda memo: (-memo.changed_ms, memo.id))
     head = say_n(here.language, "{n} memo", "{n} memos", len(found))
-    return page_of(newest_first, lambda memo: _line(memo, here), head, order, here, command=COMMAND)
+    return page_of(newest_first, lambda memo: _line(memo, things, here), head, order, here, command=COMMAND)
 
 
-def _line(memo: Memo, here: Here) -> Line:
+def _line(memo: Memo, things: Things, here: Here) -> Line:
+    """ "• Card · Mon, 30 Nov, 16:00 · about Dentist (e3) · Project: teeth · m4"."""
     title = _title(memo)
-    return Line(memo.id, f"• {title} · {moment_of(memo.changed_ms, here)} · {memo.id}", title)
+    parts = [f"• {title}", moment_of(memo.changed_ms, here), *_belonging(memo, things, here), memo.id]
+    return Line(memo.id, " · ".join(parts), title)
 
 
 def _none(here: Here) -> str:
@@ -74,12 +70,18 @@ def _none(here: Here) -> str:
 def memo_text(memo: Memo, things: Things, here: Here) -> str:
     """All of one memo, and what it belongs to."""
     lines = [memo.title, ""] if memo.title else []
-    foot = [memo.id, moment_of(memo.changed_ms, here)]
-    if about := things.by_id.get(memo.about):
-        foot.append(say(here.language, "about {title} ({id})", title=label(about), id=about.id))
-    if memo.project:
-        foot.append(say(here.language, "Project: {name}", name=memo.project))
+    foot = [memo.id, moment_of(memo.changed_ms, here), *_belonging(memo, things, here)]
     return "\n".join([*lines, memo.text, "", " · ".join(foot)])
+
+
+def _belonging(memo: Memo, things: Things, here: Here) -> list[str]:
+    """What it is about, and its project."""
+    found = list[str]()
+    if about := things.by_id.get(memo.about):
+        found.append(say(here.language, "about {title} ({id})", title=label(about), id=about.id))
+    if memo.project:
+        found.append(say(here.language, "Project: {name}", name=memo.project))
+    return found
 
 
 def _title(memo: Memo) -> str:

@@ -60,6 +60,8 @@ class ModelState:
     last_why: str = ""
     by_plan: bool = False
     """The plan allows fewer models than the bot has."""
+    is_owner: bool = False
+    """Whoever asks can set koi up otherwise."""
 
 
 def wish_of(argument: str) -> Wish | None:
@@ -156,14 +158,19 @@ def _kinds(state: ModelState) -> str:
     )
     if state.by_plan:
         return answers + " " + say(language, "Your plan allows no other kind.")
-    return (
-        answers
-        + " "
-        + say(
+    unset = (
+        say(
+            language,
+            "A light model for small requests is not set. You can change that: set KOI_LIGHT_MODEL, or light_model in "
+            "koi.toml, and start me again.",
+        )
+        if state.is_owner
+        else say(
             language,
             "A light model for small requests is not set; the owner of this bot can do that (KOI_LIGHT_MODEL).",
         )
     )
+    return f"{answers} {unset}"
 
 
 def _chooser(state: ModelState) -> str:

@@ -16,6 +16,7 @@ from schemas.profile import Profile
 from schemas.reply import Button
 from schemas.wire import NotReadable, dump, load
 from workers.languages import KOI_SPEAKS, code_of, language_name, own_name
+from workers.outgoing import is_local
 from workers.said import Said
 from workers.texts import say, spoken
 from workers.zones import found_zone, likely_zones, matching, named, zone_at
@@ -84,8 +85,7 @@ def language_said(person: Person) -> Said:
     if not argument:
         return _language_shown(person)
     if argument.casefold() in AUTO:
-        text = say(person.language, "From your next message on I take the language that your Telegram has.")
-        return _changed(person, text, language="")
+        return _changed(person, _auto_line(person), language="")
     code = code_of(argument, person.language)
     if code is None:
         text = say(
@@ -99,13 +99,23 @@ def language_said(person: Person) -> Said:
 def _language_shown(person: Person) -> Said:
     language = person.language
     name = language_name(language, language)
+    if person.profile.language:
+        shown = say(language, "Your language: {language}.", language=name)
+    elif is_local(person.message.bot_id):
+        shown = say(language, "Your language: {language}, as koi is set up.", language=name)
+    else:
+        shown = say(language, "Your language: {language}, as in your Telegram.", language=name)
     lines = [
-        say(language, "Your language: {language}.", language=name)
-        if person.profile.language
-        else say(language, "Your language: {language}, as in your Telegram.", language=name),
+        shown,
         say(language, "For another one write two letters, for example /language fr."),
     ]
     return Said("\n".join(lines), _language_buttons())
+
+
+def _auto_line(person: Person) -> str:
+    if is_local(person.message.bot_id):
+        return say(person.language, "From your next message on I take the language that koi is set up with.")
+    return say(person.language, "From your next message on I take the language that your Telegram has.")
 
 
 def _language_set(code: str) -> str:

@@ -28,10 +28,14 @@ def without_known(messages: Sequence[InboundMessage], session: Session | None) -
 
 def is_unchanged(message: InboundMessage, session: Session | None, entries: Sequence[RingEntry]) -> bool:
     """An edit that the model need not hear of: the message was known with these very words (a link's preview came, a button
-    was added), and nothing was edited since.
+    was added; also after an edit), and nothing was edited since.
     """
     original = message.model_copy(update={"edited": False})
-    forms = {shown(original), shown(original.model_copy(update={"replied_text": ""}))} - {""}
+    forms = {
+        shown(one.model_copy(update={"replied_text": replied}))
+        for one in (original, message)
+        for replied in {message.replied_text, ""}
+    } - {""}
     for text in _newest_first(session, entries):
         if any(f"\n\n{form}\n\n" in f"\n\n{text}\n\n" for form in forms):
             return True

@@ -1,6 +1,7 @@
 """What every turn of a worker shares."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
@@ -61,6 +62,8 @@ class Brain:
     """False: only the offline model is there, and nobody asked for it by name; in Telegram that is said instead."""
     light: Answers | None = None
     """The small model, for summaries and easy messages; None: `chain` does that too."""
+    readers: tuple[str, ...] = ()
+    """The services that are given what people write, as people know them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,8 @@ class Services:
     """Tools of MCP servers; None: no server is configured."""
     max_tool_rounds: int = 12
     max_turn_microusd: int = 500_000
+    lost_microusd: Counter[str] = field(default_factory=Counter[str])
+    """By turn: what its attempts cost that failed here, as far as it is known and no kept round has it. Shared."""
     stops: Stops | None = None
     """None: nothing can be stopped."""
     mail: MailSettings | None = None

@@ -26,11 +26,11 @@ from workers.listing import (
     brief,
     delete_button,
     deleted_text,
+    gone,
     memo_lines,
     moment_of,
     not_for_it,
     not_there,
-    nothing_found,
     order_of,
     page_of,
 )
@@ -52,8 +52,7 @@ def tasks_answer(things: Things, argument: str, here: Here) -> Listed:
     if not order.verb:
         return Shown(task_text(task, things, here), _buttons(task, here.language))
     if order.verb == "delete":
-        text = deleted_text(task.title, task.id, things, here.language)
-        return Edit(Ran(text, drop=(task.id,)), text, ((_all(here.language),),))
+        return gone(deleted_text(task.title, task.id, things, here.language), task.id, _all(here.language))
     return _edit(task, order.verb, here)
 
 
@@ -63,8 +62,6 @@ def _list(things: Things, order: Order, here: Here) -> Listed:
     if not tasks:
         return Shown(_none(here))
     found = [task for task in tasks if matches(order.words, task.title, task.note, task.list_name)]
-    if not found:
-        return nothing_found(order.words, COMMAND, here.language)
     in_order = sorted(found, key=lambda task: _rank(task, here))
     head = _head(found, here.language)
     return page_of(in_order, lambda task: _line(task, here), head, order, here, command=COMMAND)
@@ -89,11 +86,12 @@ def _head(tasks: Sequence[Task], language: str) -> str:
 
 
 def _line(task: Task, here: Here) -> Line:
-    """ "❗ Call the dentist · Fri, 27 Nov, overdue · health · t17"."""
+    """ "❗ Call the dentist · Fri, 27 Nov, overdue · health · Project: teeth · t17"."""
     parts = [f"{_mark(task)} {brief(task.title)}"]
     if task.due and not task.done_ms:
         parts.append(due_text(task, here))
     parts += [task.list_name] if task.list_name else []
+    parts += [say(here.language, "Project: {name}", name=task.project)] if task.project else []
     label = task.title if _mark(task) == MARKS["normal"] else f"{_mark(task)} {task.title}"
     return Line(task.id, " · ".join([*parts, task.id]), label)
 

@@ -19,7 +19,7 @@ from workers.changes import Changed, kept_answer
 from workers.choose import choose, models_for
 from workers.commands import Asked, command_answer, mentions, role_in
 from workers.converse import Answered, Caller, NotAsked, converse
-from workers.files import Gathered, gather, with_files
+from workers.files import Gathered, answered_line, gather, with_files
 from workers.finish import commit_of_answer, commit_of_line, told_effects
 from workers.fold import bury_fold, is_fold, run_fold
 from workers.given import given_for, hands_for
@@ -37,6 +37,7 @@ from workers.retry_command import Retried, is_offer, known_for, nothing_line, of
 from workers.said import Said
 from workers.said_before import is_unchanged
 from workers.services import Services
+from workers.unknown import Unknown, known_now
 from workers.usage import NOTHING_USED, load_usage, used_up_line
 from workers.waiting import Waiting
 from workers.words import empty_line, unreadable_line
@@ -54,6 +55,13 @@ class TurnHandler:
         self.s = services
         self._acted: set[str] = set()
         """Turns whose last attempt here failed after it had changed something."""
+        self._unknown = Unknown()
+
+    def renewed(self, services: Services) -> "TurnHandler":
+        """One with other services, for the turns that begin from now on; it knows what this one did."""
+        handler = TurnHandler(services)
+        handler._acted = self._acted
+        return handler
 
     async def run(self, claim: Claim) -> Outcome:
         """Read, know, answer; the steps of a turn in order."""
@@ -62,13 +70,12 @@ class TurnHandler:
         s, now_ms = self.s, self.s.clock()
         deadline_at = asyncio.get_running_loop().time() + s.deadline_s
         waiting = Waiting.of(claim.items)
-        if waiting.unreadable:
-            return Done(set_aside(claim, waiting.unreadable, now_ms=now_ms, language=s.language))
-        if waiting.newer:
-            return HandBack(NEWER_PAUSE_MS)
-        if not waiting.messages:
-            return Done(Commit())
-        messages = of_one_person(waiting.messages) if s.by_person else waiting.messages
+        if (decided := self._unread(claim, waiting, now_ms)) is not None:
+            return decided
+        messages = await known_now(s.redis, waiting.messages, s.brains)
+        if not messages:
+            return self._unknown.hand_back(waiting.messages[0], now_ms - s.ahead_ms)
+        messages = of_one_person(messages) if s.by_person else messages
         turn = turn_of(claim.turn_id, messages, now_ms, ahead_ms=s.ahead_ms)
         with structlog.contextvars.bound_contextvars(turn_id=turn.id, lane=claim.lane):
             try:
@@ -79,6 +86,14 @@ class TurnHandler:
                 return HandBack(NEWER_PAUSE_MS)
             return outcome if len(messages) == len(claim.items) else _leaving_the_rest(outcome, claim, turn)
 
+    def _unread(self, claim: Claim, waiting: Waiting, now_ms: int) -> Outcome | None:
+        """What is decided without reading a message."""
+        if waiting.unreadable:
+            return Done(set_aside(claim, waiting.unreadable, now_ms=now_ms, language=self.s.language))
+        if waiting.newer:
+            return HandBack(NEWER_PAUSE_MS)
+        return None if waiting.messages else Done(Commit())
+
     def bury(self, claim: Claim, reason: str) -> Commit:
         """See lanes.outcome.Handler."""
         if is_fold(claim):
@@ -88,6 +103,7 @@ class TurnHandler:
             messages = Waiting.of(items).messages
             tried = {message.id for message in of_one_person(messages)} if messages else set[str]()
             items = tuple(item for item in items if item.id in tried) or items
+        del self.s.lost_microusd[claim.turn_id]
         has_acted = claim.turn_id in self._acted
         self._acted.discard(claim.turn_id)
         return given_up(
@@ -152,7 +168,7 @@ class TurnHandler:
     async def _commanded(self, turn: Turn, known: Known, hands: Hands) -> Changed:
         """The answer to a command."""
         first = turn.first
-        changed = await kept_answer(hands, first.command, first.argument, known.pending)
+        changed = await kept_answer(hands, first, known.pending)
         if changed is not None:
             return changed
         if first.command in OWNER_COMMANDS:
@@ -217,7 +233,8 @@ class TurnHandler:
                     tier=chosen.choice.tier, why=chosen.choice.why, calls=len(answered.calls),
                     rounds=len(answered.rounds.done), stop=answered.stop, took_ms=s.clock() - turn.began_ms,
                 )  # fmt: skip
-                commit = commit_of_answer(turn, answered, known, chosen, s, file_line=gathered.line)
+                line = answered_line(gathered, completion.unseen, turn.language)
+                commit = commit_of_answer(turn, answered, known, chosen, s, file_line=line)
                 if again and completion.ending != "refused":  # the new answer takes the place of the first
                     commit = replace(commit, texts=(*again.texts, *commit.texts))
                 return Done(commit)
@@ -254,6 +271,8 @@ class TurnHandler:
             profile=known.profile,
             house=s.zone,
             pending=known.pending,
+            rich=known.rich,
+            readers=s.brain_of(first.bot).readers,
             kept=await self._still_kept(turn) if first.command == "forget" else 0,
         )
 

@@ -247,6 +247,18 @@ async def test_in_an_unknown_group_the_owner_and_people_let_in_are_heard(
     assert [message.user_id for message in await waiting(redis, "777:-5:0")] == ["1", "42"]
 
 
+async def test_the_owner_is_not_asked_about_a_group_that_was_approved_a_moment_ago(
+    redis: RedisPort, porch: Porch
+) -> None:
+    await porch.hear(ALLOWED, "hello")  # what is known of groups is read
+    await redis.hset(keys.groups(), "-5", dump(Group(chat_id="-5")))  # by another process, or by a migration
+
+    await porch.hear(ALLOWED, "/help", chat=GROUP)
+
+    assert [message.user_id for message in await waiting(redis, "777:-5:0")] == ["42"]
+    assert await answers(redis) == {}
+
+
 async def test_after_a_week_the_owner_may_be_asked_again(redis: RedisPort, porch: Porch) -> None:
     await porch.hear(STRANGER, "/help", chat=GROUP)
     porch.now_ms += GOOD_MS["group"]

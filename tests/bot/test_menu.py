@@ -18,7 +18,7 @@ from tests.fakes.telegram_state import Fault
 
 ISSUE = (
     "start", "help", "new", "stop", "retry", "memory", "forget", "why", "model", "usage", "tasks", "memos", "agenda", "facts",
-    "language", "timezone", "project", "whoami",
+    "language", "timezone", "project", "rich", "whoami",
 )  # fmt: skip
 
 
@@ -45,7 +45,7 @@ def test_everybody_is_offered_all_commands_and_the_owner_more() -> None:
 def test_a_group_is_not_offered_what_is_about_one_person() -> None:
     names = {name for name, _ in menus("42")[GROUPS, ""]}
 
-    assert names == set(ISSUE) - {"usage", "facts", "language", "timezone", "start"}
+    assert names == set(ISSUE) - {"usage", "facts", "language", "timezone", "rich", "start"}
 
 
 def test_every_language_says_what_a_command_does_in_its_own_words() -> None:

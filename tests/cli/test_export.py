@@ -159,6 +159,20 @@ async def test_without_a_folder_they_go_into_the_data_directory(
     assert read(tmp_path / "exports" / "koi-local-anna.json")["tasks"][0]["title"] == "Brötchen"
 
 
+@pytest.mark.parametrize(
+    ("user", "role"), [("owner", "owner"), ("anna", "member"), ("42", "stranger")], ids=str
+)
+async def test_the_role_of_whoever_sits_at_the_machine_is_no_strangers(
+    koi: Koi, redis: RedisPort, tmp_path: Path, user: str, role: str
+) -> None:
+    await keep(redis, TASK, owner=f"home:u:{user if user.isdecimal() else f'local:{user}'}")
+
+    assert await koi("export", "--to", str(tmp_path), *(() if user == "owner" else ("--user", user))) == 0
+
+    (file,) = tmp_path.glob("*.json")
+    assert read(file)["role"] == role
+
+
 async def test_things_of_others_and_of_other_stores_are_not_in_it(
     koi: Koi, redis: RedisPort, tmp_path: Path
 ) -> None:

@@ -14,7 +14,7 @@ from infra import keys
 from infra.redis_port import RedisPort
 from infra.settings import Settings, TurnSettings
 from schemas.inbound import InboundMessage
-from schemas.reply import Reply
+from schemas.reply import Button, Reply
 from schemas.wire import dump, load
 from tests.cli.conftest import BUTTONS, LANE, reply
 
@@ -132,6 +132,25 @@ def test_the_json_carries_the_buttons_and_the_plain_form_does_not(capsys: pytest
     ]
     printed(one, as_json=False)
     assert capsys.readouterr().out == "answer 1\n"
+
+
+@pytest.mark.parametrize(
+    ("buttons", "expected"),
+    [
+        (((("Rye", "/pick 1a2b3c4d 1"),), (("White\x1b", "/pick 1a2b3c4d 2"),)), "1) Rye\n2) White\n"),
+        (((("Confirm", "/confirm 1a2b3c4d"), ("Change", "/change 1a2b3c4d")),),
+         "Confirm: /confirm 1a2b3c4d\nChange: /change 1a2b3c4d\n"),
+    ],
+    ids=["a question", "a preview"],
+)  # fmt: skip
+def test_how_to_answer_a_question_is_printed_too(
+    capsys: pytest.CaptureFixture[str], buttons: tuple[tuple[tuple[str, str], ...], ...], expected: str
+) -> None:
+    rows = tuple(tuple(Button(text=text, command=command) for text, command in row) for row in buttons)
+
+    printed(reply(text="Which one?").model_copy(update={"buttons": rows}), as_json=False)
+
+    assert capsys.readouterr().out == f"Which one?\n{expected}"
 
 
 def test_a_reply_may_take_all_attempts_and_the_pauses_between_them() -> None:

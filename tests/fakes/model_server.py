@@ -16,7 +16,7 @@ from typing import Any, Self, assert_never
 from aiohttp import web
 
 from tests.fakes.model_events import answer_events, pieces, start_event, text_events
-from tests.fakes.model_rules import fault_of, text_of, thought_fault
+from tests.fakes.model_rules import MAX_REQUEST_CHARS, fault_of, text_of, thought_fault
 from tests.fakes.model_script import USAGE, Answer, Behaviour, Broken, Dropped, Status
 
 ANY = "*"
@@ -72,7 +72,7 @@ class ModelServer:
 
     async def start(self, port: int = 0) -> None:
         """Listen; 0: any free port."""
-        app = web.Application()
+        app = web.Application(client_max_size=MAX_REQUEST_CHARS)
         app.router.add_post("/v1/messages", self._messages)
         self._runner = web.AppRunner(app, shutdown_timeout=0.2, access_log=None)
         await self._runner.setup()

@@ -28,6 +28,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
+from tests.fakes.telegram_rich import rich_fault
 from tests.fakes.telegram_rules import MAX_COMMANDS, command_fault, document_fault, fault_of, markup_fault
 from tests.fakes.telegram_state import BotState, Call, Fault, Json, RawAnswer, Refusal, after, before
 from tests.fakes.telegram_updates import bot_message, button_tap, private_message
@@ -264,6 +265,14 @@ class FakeTelegram:
         self._check_markup(call)
         return self._message_sent(call, {"text": text})
 
+    async def send_rich_message(self, call: Call) -> Json:
+        message = _value(call, "rich_message", None)
+        self._check_chat(call)
+        if wrong := rich_fault(message):
+            raise Refusal(400, f"Bad Request: {wrong}")
+        self._check_markup(call)
+        return self._message_sent(call, {"rich_message": message})
+
     async def send_document(self, call: Call) -> Json:
         document = call.fields.get("document")
         self._check_chat(call)
@@ -373,6 +382,7 @@ METHODS = {
     "getMe": FakeTelegram.get_me,
     "getUpdates": FakeTelegram.get_updates,
     "sendMessage": FakeTelegram.send_message,
+    "sendRichMessage": FakeTelegram.send_rich_message,
     "sendDocument": FakeTelegram.send_document,
     "sendChatAction": FakeTelegram.send_chat_action,
     "sendMessageDraft": FakeTelegram.send_message_draft,

@@ -122,6 +122,7 @@ async def fill(redis: RedisPort) -> None:
         await redis.set(key, "text", px=40_000)
     await redis.set(keys.pending(LANE), dump(pending), px=40_000)
     await redis.set(keys.choice(LANE), "strong")
+    await redis.set(keys.rich(OLD), "1")
     await redis.set(keys.project(LANE), "garden")
     await redis.hset(keys.ratios(LANE), "m", "1")
     expiring = (
@@ -162,6 +163,7 @@ async def test_everything_is_under_the_new_id_and_nothing_under_the_old_one(redi
         assert 0 < await redis.pttl(key) <= 40_000
     assert load(Pending, await redis.get(keys.pending(NEW_LANE)) or b"").owner == NEW_OWNER
     assert await redis.get(keys.choice(NEW_LANE)) == b"strong"
+    assert (await redis.get(keys.rich(OLD)), await redis.get(keys.rich(NEW))) == (None, b"1")
     assert await redis.get(keys.project(NEW_LANE)) == b"garden"
     assert await redis.hget(keys.ratios(NEW_LANE), "m") == b"1"
     expiring = {member.decode() for member in await redis.zrange(keys.expiry(), 0, -1)}

@@ -326,7 +326,29 @@ async def test_a_local_model_without_eyes_answers_the_text(server: ModelServer) 
     await chain.aclose()
 
     assert completion.text.endswith("What is it?")
+    assert completion.unseen == {"images"}
     assert [kinds(asked.body["messages"][-1]) for asked in server.requests] == [["image", "text"], ["text"]]
+
+
+@pytest.mark.parametrize(
+    ("service", "unseen"),
+    [(ANTHROPIC, set[str]()), (LOCAL, {"pdfs"}), (BLIND, {"images", "pdfs"})],
+    ids=["all", "no PDFs", "nothing"],
+)
+async def test_an_answer_says_what_its_model_was_not_shown(service: Service, unseen: set[str]) -> None:
+    request = replace(ASKED, messages=(Message("user", "?", documents=(NOTES, PDF), images=(FISH,)),))
+
+    assert (await answered(service, request)).unseen == unseen
+    assert (await answered(service, replace(request, messages=(Message("user", "Hi"),)))).unseen == set()
+
+
+async def answered(service: Service, request: ModelRequest) -> Completion:
+    async def record(ended: CallEnded) -> None:
+        assert ended
+
+    chain = Chain([(Candidate(service, "m"), ScriptedProvider([says("Yes.")]))])
+    deadline_at = asyncio.get_running_loop().time() + 30
+    return await chain.complete(request, deadline_at=deadline_at, on_call=record)
 
 
 @pytest.mark.parametrize(

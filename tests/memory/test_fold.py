@@ -1,6 +1,7 @@
 """What a conversation dropped becomes part of its running summary."""
 
 import json
+from functools import partial
 
 import pytest
 
@@ -145,11 +146,11 @@ async def test_a_summary_is_stored_until_a_turn_takes_it_or_it_is_too_old(redis:
 
 
 def test_a_job_is_wanted_only_for_what_waits_and_says_no_word_of_it() -> None:
-    about = {"lane": LANE, "owner": "home:u:42", "bot": "parcels", "user_id": "42", "turn_id": "turn-9"}
+    pushes = partial(fold_pushes, lane=LANE, owner="home:u:42", bot="parcels", user_id="42", turn_id="turn-9")
 
-    (push,) = fold_pushes(waiting(exchange(1), exchange(2)), **about)
+    (push,) = pushes(waiting(exchange(1), exchange(2)))
 
-    assert fold_pushes(waiting(), **about) == ()
+    assert pushes(waiting()) == ()
     assert (push.job_id, push.queue, push.owner, push.solo) == (
         "fold:7:42:0",
         keys.inbox_queue(),

@@ -29,10 +29,16 @@ async def soon(_wait_s: float) -> None:
 
 @asynccontextmanager
 async def running(
-    *servers: McpSettings, environ: Mapping[str, str] = ENVIRON, wait: bool = True
+    *servers: McpSettings,
+    environ: Mapping[str, str] = ENVIRON,
+    wait: bool = True,
+    told: list[tuple[str, str]] | None = None,
 ) -> AsyncGenerator[Hub]:
-    """wait: until all servers are connected. Afterwards the hub has ended."""
-    hub = Hub(servers, environ, sleep=soon)
+    """wait: until all servers are connected. told: gets name and error of each that was not reached. Afterwards the hub
+    has ended.
+    """
+    lost = [] if told is None else told
+    hub = Hub(servers, environ, sleep=soon, tell=lambda server, error: lost.append((server.name, error)))
     async with asyncio.TaskGroup() as group:
         task = group.create_task(hub.serve())
         if wait:

@@ -266,6 +266,37 @@ async def test_a_hub_ends_also_in_the_moment_a_connection_is_lost(tmp_path: Path
         await call(hub, "a__die", mark=str(tmp_path / "mark"))
 
 
+async def test_a_server_that_is_never_reached_is_told_of_once_and_its_first_try_is_over() -> None:
+    nowhere = McpSettings(name="b", command=("no-such-program",))
+    told = list[tuple[str, str]]()
+    with capture_logs():
+        async with running(script("a"), nowhere, wait=False, told=told) as hub:
+            await hub.tried(PATIENCE_S)
+            found = set(names(hub))
+            await asyncio.sleep(0.3)  # in which it is tried again
+
+    assert "a__hello" in found
+    assert told == [("b", "FileNotFoundError")]
+
+
+async def test_a_server_that_was_there_and_is_lost_is_not_told_of(tmp_path: Path) -> None:
+    told = list[tuple[str, str]]()
+    with capture_logs() as logs:
+        async with running(script("a"), told=told) as hub:
+            await call(hub, "a__die", mark=str(tmp_path / "mark"))
+            await until(lambda: any(one["event"] == "mcp_lost" for one in logs))
+
+    assert told == []
+
+
+async def test_a_server_that_says_nothing_is_waited_for_only_so_long() -> None:
+    async with running(script("a", "--mute"), wait=False) as hub:
+        async with asyncio.timeout(PATIENCE_S):
+            await hub.tried(0.05)
+
+        assert names(hub) == []
+
+
 async def test_a_hub_without_servers_offers_nothing_and_waits() -> None:
     async with running() as hub:
         assert shown(hub) == ()

@@ -290,20 +290,20 @@ def test_a_new_task_is_shown_in_the_language_of_the_person() -> None:
 
     english, german = preview("create_task", **arguments), preview("create_task", here=GERMAN, **arguments)
 
-    assert english == "New task: Bread (list Shopping), due Tue, 1 Dec, high priority\nNote: rye"
-    assert german == f"Neue Aufgabe: Bread (Liste Shopping), fällig {day}, hohe Priorität\nNotiz: rye"
+    assert english == "New task: Bread (list “Shopping”), due Tue, 1 Dec, high priority\nNote: rye"
+    assert german == f"Neue Aufgabe: Bread (Liste „Shopping“), fällig {day}, hohe Priorität\nNotiz: rye"
     assert day.startswith("Di., ")
 
 
 @pytest.mark.parametrize(
     ("arguments", "shown"),
     [
-        ({"id": "t2", "title": "Oat milk"}, "Change task Milk: Oat milk (list Shopping)"),
-        ({"id": "t2", "note": "1 l"}, "Change task Milk: Milk (list Shopping)\nNote: 1 l"),
-        ({"id": "t2", "priority": "low"}, "Change task Milk: Milk (list Shopping), low priority"),
-        ({"id": "t2", "status": "done"}, "Task done: Milk (list Shopping)"),
+        ({"id": "t2", "title": "Oat milk"}, "Change task Milk: Oat milk (list “Shopping”)"),
+        ({"id": "t2", "note": "1 l"}, "Change task Milk: Milk (list “Shopping”)\nNote: 1 l"),
+        ({"id": "t2", "priority": "low"}, "Change task Milk: Milk (list “Shopping”), low priority"),
+        ({"id": "t2", "status": "done"}, "Task done: Milk (list “Shopping”)"),
         ({"id": "t4", "status": "open"}, "Task open again: Letter"),
-        ({"id": "t2", "status": "deleted"}, "Delete task: Milk (list Shopping)"),
+        ({"id": "t2", "status": "deleted"}, "Delete task: Milk (list “Shopping”)"),
     ],
     ids=str,
 )
@@ -322,5 +322,6 @@ def test_a_preview_shows_what_the_call_then_makes() -> None:
     changed = after(SOME, call("update_task", SOME, id="t2", title="Oat milk"))
 
     assert (
-        preview("update_task", changed, id="t2", status="deleted") == "Delete task: Oat milk (list Shopping)"
+        preview("update_task", changed, id="t2", status="deleted")
+        == "Delete task: Oat milk (list “Shopping”)"
     )

@@ -19,7 +19,7 @@ from lanes.commit import Committed, commit, release
 from lanes.ingest import ingest
 from lanes.outcome import Commit, Done, HandBack, Outcome
 from llm.call import BeforeCall, OnCall
-from llm.errors import NotAllowed
+from llm.errors import NoModelAnswered, NotAllowed
 from llm.halt import Halt
 from llm.provider import ShowText
 from llm.request import CallEnded, CallPlanned, Completion, Denied, ModelRequest, Tool, ToolUse, Usage
@@ -89,6 +89,9 @@ class ScriptedChain:
         if self.before:
             await self.before()
         said = self.script.pop(0) if self.script else f"answer {len(self.requests)}"
+        if isinstance(said, NoModelAnswered):
+            for one in said.calls:
+                await on_call(one)
         if isinstance(said, Exception):
             raise said
         result = completion(said) if isinstance(said, str) else said
@@ -213,7 +216,7 @@ def open_house(redis: RedisPort, script: Sequence[str | Completion | Exception] 
     services = Services(
         redis=redis, clock=clock, people=PeopleCache(redis, Settings(telegram_owner="1"), clock),
         recorder=Recorder(redis, clock), purse=Purse(redis, clock, BERLIN, {}),
-        brain=Brain(chain, Models(("sonnet",))), memory=MemoryLimits(), session=SessionLimits(),
+        brain=Brain(chain, Models(("sonnet",)), readers=("Anthropic",)), memory=MemoryLimits(), session=SessionLimits(),
         zone=BERLIN, language="en",
     )  # fmt: skip
     house = House(redis, services, chain)

@@ -1,5 +1,7 @@
 """Commands: answered without a model, truly, in the person's language."""
 
+from dataclasses import replace
+
 import pytest
 
 from infra import keys
@@ -11,11 +13,15 @@ from schemas.reply import Button
 from tests.workers.stage import House, call, completion
 
 HELLO_DE = """\
-Hallo! Schreib mir einfach. 24 Std. lang weiß ich noch, worüber wir gesprochen haben, auch wenn du später \
-wiederkommst. /help zeigt dir, was ich sonst noch kann."""
+Hallo! Schreib mir einfach; /help zeigt dir, was ich sonst noch kann.
+• 24 Std. lang weiß ich noch, worüber wir gesprochen haben, auch wenn du später wiederkommst.
+• Meine Antworten kommen von Anthropic: Was du schreibst, wird dorthin gesendet.
+• /forget all löscht sofort, was ich mir gemerkt habe."""
 HELLO_EN = """\
-Hello! Just write to me. For 24 h I remember what we talked about, also when you come back later. /help shows what \
-else I can do."""
+Hello! Just write to me; /help shows what else I can do.
+• For 24 h I remember what we talked about, also when you come back later.
+• My answers come from Anthropic: what you write is sent there.
+• /forget all deletes at once what I remember."""
 
 
 @pytest.mark.parametrize(("language", "line"), [("de", HELLO_DE), ("en", HELLO_EN), ("fr", HELLO_EN)])
@@ -24,11 +30,37 @@ async def test_start_greets(house: House, language: str, line: str) -> None:
     assert house.chain.requests == []
 
 
+async def test_start_says_that_nothing_is_sent_anywhere_without_a_model_service(house: House) -> None:
+    house.services = replace(house.services, brain=replace(house.services.brain, readers=()))
+
+    assert "• What you write stays on this machine: no model service is set up." in await house.say(
+        "/start", language="en"
+    )
+
+
 async def test_help_names_every_command_that_is_answered(house: House) -> None:
     replied = await house.say("/help")
 
     for command in ("new", "memory", "forget all", "forget last", "why", "whoami", "help"):
         assert f"/{command}" in replied
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"user_id": "1"}, True),
+        ({}, False),
+        ({"user_id": "1", "chat_id": "-100", "chat_kind": "group"}, False),
+    ],
+    ids=["the owner", "a member", "the owner in a group"],
+)
+async def test_help_names_the_owners_commands_to_the_owner_alone(
+    house: House, fields: dict[str, str], *, named: bool
+) -> None:
+    replied = await house.say("/help", **fields)
+
+    for command in ("status", "people", "approve", "block"):
+        assert (f"/{command}" in replied) is named
 
 
 async def test_an_unknown_command_gets_a_friendly_line(house: House) -> None:

@@ -12,11 +12,12 @@ from redis.exceptions import RedisError
 from infra import keys
 from infra.files import Fetched, FileAnswered, NotThere, TooBig, answer
 from infra.redis_port import RedisPort
+from llm.request import Media
 from schemas.files import FileRequest
 from schemas.inbound import Attachment, InboundMessage
 from schemas.wire import load
 from tests.pictures import picture
-from tests.workers.stage import House
+from tests.workers.stage import House, completion
 from workers.files import (
     FETCH_S,
     MOST_FILES,
@@ -24,6 +25,7 @@ from workers.files import (
     Gathered,
     Outcome,
     Used,
+    answered_line,
     attachments_in,
     gather,
     gathered_from,
@@ -319,6 +321,42 @@ async def test_what_is_kept_of_a_photo_is_a_line_before_the_caption(
     found = with_files(words, await gathered(house, asked, files))
 
     assert (found.text, found.media) == (expected, ("voice message",))
+
+
+@pytest.mark.parametrize(
+    ("unseen", "line"),
+    [
+        (set[Media](), ""),
+        ({"pdfs"}, "Brief.pdf (das Modell, das geantwortet hat, konnte es nicht lesen)"),
+        (
+            {"images", "pdfs"},
+            "Foto (das Modell, das geantwortet hat, konnte es nicht sehen), "
+            "Brief.pdf (das Modell, das geantwortet hat, konnte es nicht lesen)",
+        ),
+    ],
+    ids=["all", "no PDF", "nothing"],
+)
+async def test_the_person_hears_what_the_model_that_answered_does_not_take(
+    house: House, unseen: set[Media], line: str
+) -> None:
+    house.chain.script = [completion("Aha.", unseen=frozenset(unseen))]
+    files = {"a": FISH, "Brief.pdf": b"%PDF-1.7 ...", "n.txt": b"milk"}
+    album = tuple(paper(name) if "." in name else photo(name) for name in files)
+
+    async with Bot(house.redis, files).serving():
+        replied = await house.say("Was steht da?", v=2, attachments=album)
+
+    assert replied == (f"Aha.\n\n(Damit konnte ich nichts anfangen: {line}.)" if line else "Aha.")
+
+
+async def test_what_came_of_files_is_one_line(house: House) -> None:
+    files = {"a.zip": b"PK\x03\x04\x00", "b.pdf": b"%PDF-1.7 ..."}
+    found = await gathered(house, turn(house, *map(paper, files), text="what?"), files)
+
+    assert answered_line(found, {"pdfs"}, "en") == (
+        "I could not use this: a.zip (I cannot read files of this kind), b.pdf (the model that answered could not read it)."
+    )
+    assert answered_line(NOTHING_SENT, {"pdfs", "images"}, "en") == ""
 
 
 def test_messages_without_the_new_fields_have_no_files(house: House) -> None:

@@ -9,6 +9,7 @@ from infra import keys
 from infra.effect import Effect
 from infra.redis_port import RedisPort
 from schemas.things import Event, Fact, Memo, Reminder, Task, Thing
+from tests.workers.stage import House
 from tools.store import change_effects, load_things
 from tools.tool import Here, Things
 from workers.agenda_list import agenda_answer
@@ -263,11 +264,20 @@ def test_memos_are_shown_newest_first_and_one_of_them_whole() -> None:
     listed, whole = memos_answer(kept, "", here("de")), memos_answer(kept, "m2", here("de"))
 
     assert (
-        listed.text == "2 Notizen\n\n• neu · Mo., 30.11., 15:59 · m3\n• Schlüssel · Mo., 30.11., 15:59 · m2"
+        listed.text
+        == "2 Notizen\n\n• neu · Mo., 30.11., 15:59 · m3\n• Schlüssel · Mo., 30.11., 15:59 · zu Keller (t1) · Projekt: haus · m2"
     )
     assert commands(listed) == ["/memos m3", "/memos m2"]
     assert whole.text == f"Schlüssel\n\n{long}\n\nm2 · Mo., 30.11., 15:59 · zu Keller (t1) · Projekt: haus"
     assert commands(whole) == ["/memos delete m2", "/memos"]
+
+
+def test_a_task_of_a_project_is_listed_with_it() -> None:
+    kept = things(task("t1", "Bread", list_name="shopping", project="house"), task("t2", "Taxes"))
+
+    assert tasks_answer(kept, "", here()).text == (
+        "2 open tasks\n\n• Taxes · t2\n• Bread · shopping · Project: house · t1"
+    )
 
 
 def test_memos_are_found_by_their_words() -> None:
@@ -542,6 +552,18 @@ def test_facts_that_are_switched_off_can_still_be_deleted() -> None:
     assert "vegan" in facts_answer(kept, "", here(), kept=False).text
     assert edit(facts_answer(kept, "delete f1", here(), kept=False)).ran.drop == ("f1",)
     assert "tools.facts" in facts_answer(things(), "", here(), kept=False).text
+
+
+@pytest.mark.parametrize(
+    ("user_id", "line"),
+    [
+        ("42", "der Besitzer dieses Bots kann das ändern (tools.facts)."),
+        ("1", "Du kannst das ändern: Schreib in koi.toml unter [tools] facts = true, und starte mich neu."),
+    ],
+    ids=["a member", "the owner"],
+)
+async def test_the_owner_is_told_how_facts_are_switched_on(house: House, user_id: str, line: str) -> None:
+    assert (await house.say("/facts", user_id=user_id)).endswith(line)
 
 
 # ── all of them ──────────────────────────────────────────────────────────────────────────────────────────────────

@@ -19,6 +19,7 @@ from llm.errors import NoModelAnswered, NotAllowed, RequestRejected
 from llm.halt import Halt
 from llm.request import ModelRequest, ToolUse, Usage
 from schemas.memory import Session, ToolCall
+from schemas.reply import Reply
 from schemas.things import Task
 from schemas.tools import KeptRound, Pending
 from schemas.turn import TurnRecord
@@ -457,6 +458,34 @@ async def test_a_service_that_does_not_say_what_it_used_counts_as_the_most_it_ca
 
     assert "could cost more" in said
     assert len(tool_house.chain.requests) <= 3
+
+
+async def test_what_a_failed_attempt_cost_counts_in_the_next_one_and_is_forgotten_with_the_turn(
+    tool_house: House,
+) -> None:
+    prices = {"sonnet": PriceSettings(input=2, output=10)}
+    services = tool_house.services
+    tool_house.services = replace(
+        services,
+        max_turn_microusd=200_000,
+        recorder=Recorder(tool_house.redis, services.clock, prices=prices),
+    )
+    broken = call(outcome="broken", usage=replace(completion("").usage, output_tokens=19_950))
+    tool_house.chain.script = [NoModelAnswered((broken,), "sonnet: broken"), "At last"]
+    await tool_house.push(tool_house.message("Tell me all", language="en"))
+
+    claim = await tool_house.take()
+    first = await tool_house.handler.run(claim)
+    lost = dict(tool_house.services.lost_microusd)
+    again = await tool_house.handler.run(claim)
+
+    assert isinstance(first, Failed)
+    assert list(lost) == [claim.turn_id]
+    assert lost[claim.turn_id] >= 199_500
+    assert isinstance(again, Done)
+    assert len(tool_house.chain.requests) == 1
+    assert "could cost more than $0.20" in load(Reply, again.commit.pushes[0].body).text
+    assert dict(tool_house.services.lost_microusd) == {}
 
 
 async def test_what_was_confirmed_reaches_the_model_as_data_and_is_remembered(house: House) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
@@ -11,14 +10,16 @@ from pydantic import SecretStr
 from infra import health, keys
 from infra.clock import Clock
 from infra.redis_port import RedisPort
-from infra.settings import BotSettings, Settings, TurnSettings
+from infra.settings import BotSettings, McpSettings, Settings, TurnSettings
 from llm.errors import NotConfigured
 from llm.routing import Models
 from schemas.reply import Reply
 from tests.fakes.model_script import OVERLOADED, Answer
 from tests.fakes.model_server import ModelServer
+from tests.tools.mcp_stage import PATIENCE_S, script
 from tests.workers.stage import APRIL_5_14_23, House
 from workers.main import build_brains, serve
+from workers.mcp_fault import fault_line
 
 
 def now() -> int:
@@ -106,16 +107,77 @@ async def test_the_parcel_over_http_with_a_first_choice_that_is_always_overloade
     assert alert.text == "⚠ first: overloaded since 5 Apr, 14:23. second answers now."
 
 
+def tools_asked_with(models: ModelServer) -> list[str]:
+    return [tool["name"] for tool in models.requests[-1].body.get("tools", ())]
+
+
+async def test_the_first_turn_waits_for_mcp_servers_if_it_may_and_a_wrong_one_is_said_once(
+    house: House,
+) -> None:
+    stop, said = asyncio.Event(), list[str]()
+    async with ModelServer() as models:
+        models.always(Answer("Hi"))
+        settings = Settings(
+            models=("m",),
+            anthropic_base_url=models.url,
+            mcp=(script("a", tools=("hello",)), McpSettings(name="b", command=("no-such-program",))),
+        )
+        await house.push(house.message("Hello"))
+        async with asyncio.TaskGroup() as group:
+            group.create_task(
+                serve(settings, house.redis, clock=now, stop=stop, say=said.append, tools_wait_s=PATIENCE_S)
+            )
+            await replies_of(house, "7:42:0", 1)
+            stop.set()
+
+    assert "a__hello" in tools_asked_with(models)
+    assert said == [
+        "[[mcp]] b: there is no program 'no-such-program', so its tools are missing. Install it, or set command in koi.toml "
+        "to one that is there."
+    ]
+
+
+async def test_a_worker_that_waits_for_an_mcp_server_can_be_stopped(house: House) -> None:
+    stop = asyncio.Event()
+    settings = Settings(models=("offline",), mcp=(script("a", "--mute"),))
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
+        group.create_task(serve(settings, house.redis, clock=now, stop=stop, tools_wait_s=3_600))
+        while await health.alive(house.redis, "worker") == 0:
+            await asyncio.sleep(0.005)
+        stop.set()
+
+
+@pytest.mark.parametrize(
+    ("server", "error", "expected"),
+    [
+        (McpSettings(name="a", command=("x", "y")), "PermissionError", "'x' may not be run"),
+        (McpSettings(name="a", command=("x", "y")), "MCPError -32000", "'x' starts, but does not answer"),
+        (
+            McpSettings(name="a", url="https://u:pw@h/mcp"),
+            "TimeoutError",
+            "'https://…@h/mcp' does not answer",
+        ),
+    ],
+    ids=["may not", "speaks no MCP", "an address"],
+)
+def test_what_is_wrong_with_an_mcp_server_is_said_with_its_setting(
+    server: McpSettings, error: str, expected: str
+) -> None:
+    line = fault_line(server, error, "en")
+
+    assert line.startswith("[[mcp]] a: ")
+    assert expected in line
+    assert ("url" if server.url else "command") in line
+
+
 # ── settings ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_a_bot_has_a_chain_of_its_own_only_if_it_names_models(tmp_path: Path) -> None:
-    persona = tmp_path / "pirate.md"
-    persona.write_text("You are a pirate.", "utf-8")
+def test_a_bot_has_a_chain_of_its_own_only_if_it_names_models() -> None:
     settings = Settings(
         models=("offline",),
         openrouter_api_key=SecretStr("key"),
         bots=(
             BotSettings(name="a", models=("some/model",)),
-            BotSettings(name="b", persona=str(persona)),
+            BotSettings(name="b", persona="You are a pirate."),
             BotSettings(name="c", persona="Be brief."),
         ),
     )
@@ -157,20 +219,10 @@ def test_without_models_nothing_is_configured() -> None:
     assert not brains.by_bot["b"].configured
 
 
-@pytest.mark.parametrize(
-    ("settings", "error"),
-    [
-        (Settings(models=("claude-sonnet-5-5",)), NotConfigured),
-        (Settings(bots=(BotSettings(name="a", persona="nowhere.md"),)), OSError),
-    ],
-    ids=["a model without a key", "a persona without a file"],
-)
-async def test_a_worker_does_not_start_with_what_is_not_there(
-    redis: RedisPort, settings: Settings, error: type[Exception]
-) -> None:
+async def test_a_worker_does_not_start_with_a_model_without_a_key(redis: RedisPort) -> None:
     clock: Clock = now
-    with pytest.raises(error):
-        await serve(settings, redis, clock=clock, stop=asyncio.Event())
+    with pytest.raises(NotConfigured):
+        await serve(Settings(models=("claude-sonnet-5-5",)), redis, clock=clock, stop=asyncio.Event())
 
 
 def test_importing_a_worker_loads_neither_aiogram_nor_anthropic() -> None:

@@ -93,10 +93,12 @@ def test_it_shows_what_was_chosen_in_german() -> None:
     ("state", "expected"),
     [
         (ModelState(Models(("sonnet",)), "en"), "KOI_LIGHT_MODEL"),
+        (ModelState(Models(("sonnet",)), "en"), "the owner of this bot can do that"),
+        (ModelState(Models(("sonnet",)), "en", is_owner=True), "You can change that: set KOI_LIGHT_MODEL"),
         (ModelState(Models((), "haiku"), "en", by_plan=True), "Your plan allows no other kind."),
         (ModelState(Models(()), "en"), "answered by offline"),
     ],
-    ids=["no light model", "plan", "offline"],
+    ids=["no light model", "of another", "of the owner", "plan", "offline"],
 )
 def test_where_there_is_no_choice_it_says_why(state: ModelState, expected: str) -> None:
     assert expected in model_text(state)

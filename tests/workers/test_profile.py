@@ -112,6 +112,17 @@ def test_language_alone_shows_it_and_offers_koi_s_own() -> None:
     assert said.effects == ()
 
 
+def test_in_a_terminal_nobody_speaks_of_telegram() -> None:
+    shown = language_said(person(language="de", bot_id="local-work"))
+    back = language_said(person("auto", chosen="de", bot_id="local"))
+
+    assert shown.text.startswith("Deine Sprache: Deutsch, wie für koi eingestellt.")
+    assert (
+        back.text
+        == "Ab deiner nächsten Nachricht richte ich mich nach der Sprache, die für koi eingestellt ist."
+    )
+
+
 @pytest.mark.parametrize("typed", ["de", "DE", "de-AT", "German", "deutsch"])
 def test_a_language_is_set_by_code_or_name_and_answered_in_it(typed: str) -> None:
     said = language_said(person(typed, zone="Asia/Tokyo"))

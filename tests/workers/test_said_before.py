@@ -100,6 +100,15 @@ def test_an_edit_that_changed_no_word_is_known() -> None:  # C37
     )
 
 
+def test_an_edit_that_was_told_already_is_known() -> None:  # C37
+    """After an edit, too, the preview of its link comes."""
+    edited = edit("see http://x", replied_text="x", replied_from="Max")
+
+    assert is_unchanged(edited, talk((Words.of([edited]).text, "ok"), ("and?", "yes")), ())
+    assert is_unchanged(edited, talk((Words.of([edit("see http://x")]).text, "ok")), ())
+    assert not is_unchanged(edit("see http://y"), talk((Words.of([edited]).text, "ok")), ())
+
+
 def test_an_edit_that_changed_something_is_news() -> None:  # C37
     session = talk(("no, book 5", "ok"))
 
