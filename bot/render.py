@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from itertools import islice
 
-from bot.code_file import file_name
+from bot.code_file import file_name, is_known
 from bot.direction import directed
 from bot.entities import legal
 from bot.markdown import Shown, show
@@ -73,9 +73,10 @@ def _parts(text: str, entities: list[Entity]) -> tuple[Part, ...]:
         start, end = block["offset"], end_of(block)
         if units_of(text[start:end]) <= PART_UNITS or not visible(text[start:end]):
             continue
-        names.append(file_name(block.get("language", ""), names))
+        language = block.get("language", "")
+        names.append(file_name(language, names))
         before = text[at:start].rstrip() if visible(text[at:start]) else ""
-        line = f"{before}\n\n{FILE_LINE}{names[-1]}"
+        line = f"{before}\n\n{FILE_LINE}{names[-1]}{f' ({language})' if language and not is_known(language) else ''}"
         parts += _messages(line, between(entities, at, at + len(before)))
         parts.append(Part(text[start:end], file=names[-1]))
         at = end

@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from bot.code_file import fence
 from bot.links import openable, told
 from bot.markdown import named
 from bot.rich_text import Json, one_text, plain_of, trimmed
 from bot.source import BREAK, Events
 from bot.split import PART_UNITS, units_of, visible
-from bot.walk import LANGUAGE, NUMBER, PICTURE, SPOILER, STYLES
+from bot.walk import NUMBER, PICTURE, SPOILER, STYLES
 
 NOT_BEHIND = ("mailto:", "tel:")
 """Addresses for which a rich text has types of their own; they stand beside their text."""
@@ -135,14 +136,11 @@ class RichWalk:
         self._items[-1] |= {"has_checkbox": True, **({"is_checked": True} if checked else {})}
 
     def code_block(self, kind: Any) -> None:
-        info = cast("Mapping[str, str]", kind)["Fenced"].strip() if isinstance(kind, Mapping) else ""
-        head, _, rest = info.partition(" ")
-        language, _, _ = head.partition(",")
-        if not LANGUAGE.fullmatch(language):
-            language, rest = "", info
+        info = cast("Mapping[str, str]", kind)["Fenced"] if isinstance(kind, Mapping) else ""
+        language, rest = fence(info)
         self.paragraph_end()
-        if rest.strip():
-            self.add({"type": "paragraph", "text": rest.strip()})
+        if rest:
+            self.add({"type": "paragraph", "text": rest})
         self._code, self._language = [], language
 
     def code_block_end(self, _: Any) -> None:

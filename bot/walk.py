@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from bot.code_file import fence
 from bot.formula import readable
 from bot.lines import Lines
 from bot.links import openable, told
@@ -23,7 +24,6 @@ RULE = "———"
 CHECKED, UNCHECKED = "☑ ", "☐ "
 LONG_QUOTE_CHARS, LONG_QUOTE_LINES = 300, 6
 """A quote of more shows its beginning only, until it is tapped."""
-LANGUAGE = re.compile(r"[\w+#.-]{1,32}")
 NUMBER = re.compile(rb"\d{1,9}[.)]")
 SPOILER = re.compile(r"\|\|")
 
@@ -140,13 +140,10 @@ class Walk:
     def code_block(self, kind: Any) -> None:
         """What is written behind the language, other than hints for a compiler, is shown above the code."""
         self.block()
-        info = cast("Mapping[str, str]", kind)["Fenced"].strip() if isinstance(kind, Mapping) else ""
-        head, _, rest = info.partition(" ")
-        language, _, _ = head.partition(",")
-        if not LANGUAGE.fullmatch(language):
-            language, rest = "", info
+        info = cast("Mapping[str, str]", kind)["Fenced"] if isinstance(kind, Mapping) else ""
+        language, rest = fence(info)
         self._code, self._language = [], language
-        self.lines.put(rest.strip())
+        self.lines.put(rest)
 
     def code_block_end(self, _: Any) -> None:
         code = "".join(self._code or []).removesuffix("\n")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from bot.code_file import fence
 from bot.direction import MARK
 from bot.render import render
 from bot.split import Part, split, units_of
@@ -214,3 +215,27 @@ def test_code_within_a_line_is_not_cut() -> None:
     parts = render("x" * 4000 + " " + "`" + "a b " * 100 + "`")
 
     assert [len(part.entities) for part in parts] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("info", "language", "above"),
+    [
+        ("python", "python", ""),
+        ("python title=app.py", "python", "title=app.py"),
+        ("rust,no_run", "rust", ""),
+        ("w1w", "w1w", ""),
+        ("two words of somebody", "", "two words of somebody"),
+        ("", "", ""),
+    ],
+)
+def test_behind_a_fence_stands_a_language_or_something_to_be_read(
+    info: str, language: str, above: str
+) -> None:
+    assert fence(info) == (language, above)
+
+
+def test_a_file_of_code_names_a_language_that_its_ending_does_not() -> None:
+    line, file = render(f"```brainfog\n{'x = 1\n' * 900}```")
+
+    assert line.text == "📎 code.txt (brainfog)"
+    assert file.file == "code.txt"
