@@ -156,8 +156,15 @@ def _help(asked: Asked) -> str:
         "/whoami – your id and your role\n"
         "/help – this list",
     )
-    if asked.role != "owner" or asked.message.chat_kind == "group":
-        return everybodys
+    groups = say(
+        asked.language,
+        "In a group I answer who mentions me, replies to me or sends a command. More than that I need not see: Telegram's "
+        "privacy mode keeps the rest from me, and may stay on (@BotFather, /setprivacy).",
+    )
+    if asked.message.chat_kind == "group":
+        return f"{groups}\n\n{everybodys}"
+    if asked.role != "owner":
+        return f"{everybodys}\n\n{groups}"
     owners = say(
         asked.language,
         "For you as my owner:\n"
@@ -166,7 +173,7 @@ def _help(asked: Asked) -> str:
         "/approve and a code – let somebody in\n"
         "/block and an id – answer somebody no more",
     )
-    return f"{everybodys}\n\n{owners}"
+    return f"{everybodys}\n\n{groups}\n\n{owners}"
 
 
 def _new(asked: Asked) -> str:

@@ -45,6 +45,16 @@ async def test_help_names_every_command_that_is_answered(house: House) -> None:
         assert f"/{command}" in replied
 
 
+@pytest.mark.parametrize("fields", [{}, {"user_id": "1"}, {"chat_id": "-100", "chat_kind": "group"}])
+async def test_help_explains_when_koi_answers_in_a_group_and_that_privacy_mode_may_stay_on(
+    house: House, fields: dict[str, str]
+) -> None:
+    replied = await house.say("/help", language="en", **fields)
+
+    assert "answer who mentions me, replies to me or sends a command" in replied
+    assert "privacy mode keeps the rest from me, and may stay on (@BotFather, /setprivacy)" in replied
+
+
 @pytest.mark.parametrize(
     ("fields", "named"),
     [
