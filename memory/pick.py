@@ -111,7 +111,7 @@ def _shares(weighed: Weighed, features: Sequence[Features]) -> list[tuple[int, f
     newest = max((weighed.overlaps[index] for index in weighed.of(last)), default=0.0)
     older = max(weighed.overlaps[: weighed.firsts[last]], default=0.0)
     share = NEWEST_SHARE if older <= newest else max(LEAST_SHARE, NEWEST_SHARE * newest / older)
-    left = left_at(weighed.exchanges)
+    left = left_at(weighed.places, len(features))
     return [(last, share), *((number, LEFT_SHARE / len(left)) for number in left)]
 
 
@@ -123,27 +123,24 @@ class _Choice:
         self.weighed = weighed
         self.used = used
         self.taken: list[int] = []
-        entries = range(len(features))
         self._sides = [
-            2 * number + (not own)
-            for number in entries
-            for own in weighed.own[weighed.firsts[number] : weighed.firsts[number + 1]]
+            2 * number + (not own) for number, own in zip(weighed.entries, weighed.own, strict=True)
         ]
         """Of each sentence: twice the number of its entry, and 1 for the bot's."""
         self._open: set[int] = set()
         """Sides of which something is taken."""
         self._costs = [
-            features[side // 2].tokens[number] + GAP_TOKENS + LABEL_TOKENS + STAMP_TOKENS
-            for side, number in zip(self._sides, weighed.numbers, strict=True)
+            features[entry].tokens[number] + GAP_TOKENS + LABEL_TOKENS + STAMP_TOKENS
+            for entry, number in zip(weighed.entries, weighed.numbers, strict=True)
         ]
         """Of each now, with what is still missing of its entry's frame."""
-        aged = [DECAY ** (len(features) - 1 - number) for number in entries]
+        aged = [DECAY ** (len(features) - 1 - number) for number in range(len(features))]
         self._factors = [
             aged[side // 2] * (1 + OVERLAP_GAIN * overlap) * (1 if side % 2 else OWN_GAIN)
             for side, overlap in zip(self._sides, weighed.overlaps, strict=True)
         ]
-        self._own = [index for index, is_own in enumerate(weighed.own) if is_own]
-        """The person's sentences."""
+        self._statements = [index for index, own in enumerate(weighed.own) if own and weighed.asked[index]]
+        """The person's sentences that share something with the message."""
         worth = weighed.weights.__getitem__
         self._gains = [
             sum(map(worth, terms)) * factor
@@ -156,7 +153,7 @@ class _Choice:
     def fill(self, candidates: range, most_tokens: int) -> None:
         """Take the best of them, one by one, while something fits below `most_tokens`."""
         done, misfits = set(self.taken), 0
-        gains, costs = self._gains, self._costs
+        gains, costs, own, asked = self._gains, self._costs, self.weighed.own, self.weighed.asked
         heap = [
             (-gains[index] / costs[index], -index)
             for index in candidates
@@ -167,7 +164,7 @@ class _Choice:
             popped = -heappop(heap)[1]
             if popped in done:
                 continue
-            index = self._newest_like(popped, done) if self.weighed.asked[popped] else popped
+            index = self._newest_like(popped, done) if own[popped] and asked[popped] else popped
             if self.used + costs[index] > most_tokens:
                 misfits += 1
                 continue
@@ -187,14 +184,12 @@ class _Choice:
 
         What they said last on something must not yield to what they said before ("I'm vegetarian" … "I eat meat").
         """
-        asked, side = self.weighed.asked, self._sides[index]
-        if side % 2:
-            return index
+        asked, before = self.weighed.asked, self.weighed.firsts[self.weighed.entries[index] + 1]
         wanted = asked[index]
-        for other in reversed(self._own):
-            if self._sides[other] <= side:
+        for other in reversed(self._statements):
+            if other < before:
                 break
-            if wanted <= asked[other] and other not in done:
+            if asked[other] & wanted == wanted and other not in done:
                 return other
         return index
 

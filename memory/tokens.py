@@ -87,7 +87,7 @@ def estimate_tokens(text: str) -> int:
     if b"  " in classes:
         tokens += _runs(classes.replace(b"  ", b"g"), b"g") * INDENT
     if not text.isascii():
-        tokens += sum(classes.count(kind) * rate for kind, rate in CHARACTERS.items())
+        tokens += sum(classes.count(kind) * rate for kind, rate in CHARACTERS.items() if kind in classes)
     return max(round(tokens), 1 if text else 0)
 
 

@@ -273,6 +273,8 @@ def _conversation_parts(session: Session | None) -> list[Part]:
 
 
 def _message(shown: Shown) -> Message:
+    if not shown.uses and not shown.results:
+        return Message(shown.role, shown.text)
     uses = tuple(ToolUse(call.id, call.name, call.arguments) for call in shown.uses)
     return Message(shown.role, shown.text, uses, tuple(ToolResult(one.id, one.text) for one in shown.results))
 
