@@ -1,5 +1,8 @@
 # `just` = check + test. Run it as `uv run --group dev just`, or with the environment active.
 
+# koi is started often here: what Python compiled is kept, whatever the shell says
+export PYTHONDONTWRITEBYTECODE := ""
+
 default: check test
 
 # style, types, import rules, spelling

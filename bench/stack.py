@@ -9,10 +9,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Self, cast
+from typing import BinaryIO, Protocol, Self, cast
 
 import psutil
 from arq.connections import ArqRedis
@@ -34,6 +35,34 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
+def shell() -> dict[str, str]:
+    """Our environment without koi's settings. Children keep what they compiled: it is a second at each start."""
+    apart = (*OURS, "PYTHONDONTWRITEBYTECODE")
+    return {name: value for name, value in os.environ.items() if not name.startswith(apart)}
+
+
+class Child(Protocol):
+    """What Popen has of a process."""
+
+    @property
+    def pid(self) -> int: ...
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def terminate(self) -> None: ...
+
+
+type Launch = Callable[[list[str], dict[str, str], BinaryIO], Child]
+"""Command, environment, and the file that its output is appended to → the process, in `ROOT` and a session of its own."""
+
+
+def by_exec(command: list[str], environment: dict[str, str], output: BinaryIO) -> Child:
+    """As people start it."""
+    return subprocess.Popen(
+        command, env=environment, cwd=ROOT, stdout=output, stderr=output, stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    )  # fmt: skip
+
+
 @dataclass
 class Process:
     """One child that can be killed, stopped and started again."""
@@ -42,14 +71,12 @@ class Process:
     command: list[str]
     environment: dict[str, str]
     log: Path
-    child: subprocess.Popen[bytes] | None = None
+    launch: Launch = by_exec
+    child: Child | None = None
 
     def start(self) -> None:
         with self.log.open("ab") as log:
-            self.child = subprocess.Popen(
-                self.command, env=self.environment, cwd=ROOT, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )  # fmt: skip
+            self.child = self.launch(self.command, self.environment, log)
 
     @property
     def pid(self) -> int:
@@ -90,6 +117,7 @@ class Stack:
 
     environment: dict[str, str] = field(default_factory=dict[str, str])
     processes: list[Process] = field(default_factory=list[Process])
+    launch_koi: Launch = by_exec
 
     def __enter__(self) -> Self:
         self.folder = Path(tempfile.mkdtemp(prefix="koi-bench-"))
@@ -117,8 +145,7 @@ class Stack:
             print(f"logs: {self.folder}", file=sys.stderr)
 
     def _add(self, name: str, command: list[str], environment: dict[str, str] | None = None) -> Process:
-        shell = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
-        process = Process(name, command, shell | (environment or {}), self.folder / f"{name}.log")
+        process = Process(name, command, shell() | (environment or {}), self.folder / f"{name}.log")
         self.processes.append(process)
         return process
 
@@ -126,11 +153,10 @@ class Stack:
         """A koi process, not started yet. Nothing of this shell's koi settings reaches it."""
         command = [str(Path(sys.executable).with_name("koi")), *arguments]
         url = f"redis://127.0.0.1:{self.redis_port}/0"
-        return self._add(
-            name,
-            command,
-            {"REDIS_URL": url, "KOI_CONFIG": str(self.config)} | self.environment | environment,
-        )
+        ours = {"REDIS_URL": url, "KOI_CONFIG": str(self.config)} | self.environment
+        process = self._add(name, command, ours | environment)
+        process.launch = self.launch_koi
+        return process
 
     def python(self, name: str, *arguments: str) -> Process:
         """Another Python process of this project, not started yet."""

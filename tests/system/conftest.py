@@ -1,4 +1,4 @@
-"""Real koi processes, each test with a data folder of its own."""
+"""Real koi processes, started as people start them, each test with a data folder of its own."""
 
 import os
 import subprocess
@@ -11,9 +11,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from bench.stack import shell
+from tests.system.stack import end_zygote
+
 PATIENCE_S = 120
 """Only a busy machine needs more than seconds."""
-OURS = ("KOI_", "TELEGRAM_", "ANTHROPIC_", "OPENROUTER_", "REDIS_URL", "SMTP_")
 KOI = (sys.executable, "-m", "cli.main")
 
 
@@ -26,8 +28,7 @@ class Machine:
     started: list[subprocess.Popen[str]] = field(default_factory=list[subprocess.Popen[str]])
 
     def environment(self) -> Mapping[str, str]:
-        rest = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
-        return {**rest, "KOI_DATA_DIR": str(self.folder / "data"), **self.settings}
+        return {**shell(), "KOI_DATA_DIR": str(self.folder / "data"), **self.settings}
 
     def start(self, *words: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
@@ -73,6 +74,12 @@ def _words(process: psutil.Process) -> list[str]:
         return process.cmdline()
     except psutil.Error:
         return []
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_zygote() -> Iterator[None]:
+    yield
+    end_zygote()
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from typing import Any
 import orjson
 from redis.exceptions import RedisError
 
-from bench.stack import Process, Stack
 from infra import keys
 from infra.redis_port import RedisPort
 from schemas.call import CallRecord
@@ -19,6 +18,7 @@ from schemas.turn import TurnRecord
 from schemas.wire import load
 from tests.fakes.model_server import Asked, ModelServer
 from tests.fakes.telegram import FakeTelegram
+from tests.system.stack import Process, Stack
 from tools.store import load_things
 
 PATIENCE_S = 90.0

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from bench.stack import Stack
 from infra import keys
 from infra.redis_port import RedisPort
 from llm.standing import OPEN_LONGEST_MS, OPEN_MS, THRESHOLD
@@ -19,6 +18,7 @@ from tests.fakes.model_server import Asked, ModelServer
 from tests.fakes.telegram import FakeTelegram
 from tests.system import koi
 from tests.system.koi import Talk, until
+from tests.system.stack import Stack
 
 pytestmark = pytest.mark.system
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from bench.stack import Process, Stack
 from infra import keys
 from infra.forget import handle_of
 from infra.redis_port import RedisPort
@@ -22,6 +21,7 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.telegram import FakeTelegram
 from tests.system import koi
 from tests.system.koi import Heard, Talk, until
+from tests.system.stack import Process, Stack
 
 pytestmark = pytest.mark.system
 

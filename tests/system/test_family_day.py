@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from bench.stack import Stack
 from tests.fakes.telegram_state import Call
 from tests.system import koi
 from tests.system.family import model
@@ -25,6 +24,7 @@ from tests.system.family.group import AFTERNOON, EVENING
 from tests.system.family.morning import MORNING
 from tests.system.family.people import KOI, MIA
 from tests.system.family.stage import FamilyModel, FamilyTelegram, Stage, Step
+from tests.system.stack import Stack
 
 pytestmark = pytest.mark.system
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from bench.stack import Stack
 from infra import keys
 from infra.redis_port import RedisPort
 from schemas.call import CallRecord
@@ -17,6 +16,7 @@ from tests.fakes.model_server import Asked, ModelServer
 from tests.fakes.telegram import FakeTelegram
 from tests.system import koi
 from tests.system.koi import Heard, Talk, until
+from tests.system.stack import Stack
 
 pytestmark = pytest.mark.system
 

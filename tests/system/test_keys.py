@@ -10,7 +10,6 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from bench.stack import Process, Stack
 from infra import keys
 from infra.redis_port import RedisPort
 from schemas.dead import DeadLetter
@@ -22,6 +21,7 @@ from tests.fakes.telegram import FakeTelegram
 from tests.fakes.telegram_state import Fault
 from tests.system import koi
 from tests.system.koi import Heard, Talk, until
+from tests.system.stack import Process, Stack
 
 pytestmark = pytest.mark.system
 

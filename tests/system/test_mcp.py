@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from bench.stack import Stack, free_port
 from infra import keys
 from schemas.turn import TurnRecord
 from schemas.wire import load
@@ -21,6 +20,7 @@ from tests.fakes.telegram import FakeTelegram
 from tests.system import koi
 from tests.system.acting import Acting, Body, offered, results, uses
 from tests.system.koi import Heard, Talk, until
+from tests.system.stack import Stack, free_port
 
 pytestmark = pytest.mark.system
 

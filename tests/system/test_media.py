@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from bench.stack import Process, Stack
 from infra import keys
 from tests.fakes.model_server import Asked, ModelServer
 from tests.fakes.telegram import FakeTelegram
@@ -17,6 +16,7 @@ from tests.pictures import BLUE, noise, picture
 from tests.system import koi
 from tests.system.koi import until
 from tests.system.posting import Post, mention, said, shown
+from tests.system.stack import Process, Stack
 from workers.files import FETCH_S
 
 pytestmark = pytest.mark.system

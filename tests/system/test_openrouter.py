@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from bench.stack import Stack
 from infra import keys
 from infra.redis_port import RedisPort
 from tests.fakes.mailbox import Mailbox
@@ -17,6 +16,7 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.telegram import FakeTelegram
 from tests.system import koi
 from tests.system.koi import Talk, until
+from tests.system.stack import Stack
 
 pytestmark = pytest.mark.system
 

@@ -10,11 +10,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from bench.stack import Stack, free_port
 from tests.fakes.emulator import PERSON, Emulator, emulator
 from tests.fakes.llmock import llmock_server
 from tests.system import koi
 from tests.system.koi import until
+from tests.system.stack import Stack, free_port
 
 pytestmark = pytest.mark.system
 

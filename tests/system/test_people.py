@@ -8,7 +8,6 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from bench.stack import Stack
 from bot.menu import GROUPS, PRIVATE
 from infra import keys
 from infra.redis_port import RedisPort
@@ -18,6 +17,7 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.telegram import FakeTelegram
 from tests.system import koi
 from tests.system.koi import Heard, Talk, until
+from tests.system.stack import Stack
 
 pytestmark = pytest.mark.system
 

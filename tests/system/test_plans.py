@@ -12,7 +12,6 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bench.stack import Stack
 from infra import keys
 from infra.redis_port import RedisPort
 from schemas.call import CallRecord
@@ -21,6 +20,7 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.telegram import FakeTelegram
 from tests.system import koi
 from tests.system.koi import Talk, until
+from tests.system.stack import Stack
 
 pytestmark = pytest.mark.system
 

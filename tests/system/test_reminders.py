@@ -13,7 +13,6 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bench.stack import Process, Stack
 from infra.redis_port import RedisPort
 from schemas.things import Reminder
 from tests.fakes.model_script import Answer
@@ -22,6 +21,7 @@ from tests.fakes.telegram import FakeTelegram
 from tests.system import koi
 from tests.system.acting import Acting, uses
 from tests.system.koi import Heard, Talk, buttons_of, until
+from tests.system.stack import Process, Stack
 from workers.upkeep import REMINDERS_S
 
 pytestmark = pytest.mark.system

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from bench.stack import Stack
 from infra import keys
 from tests.fakes.model_script import Answer
 from tests.fakes.model_server import ModelServer
@@ -17,6 +16,7 @@ from tests.fakes.telegram_state import Fault
 from tests.system import koi
 from tests.system.acting import Acting
 from tests.system.koi import Talk, until
+from tests.system.stack import Stack
 
 pytestmark = pytest.mark.system
 

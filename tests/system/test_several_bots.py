@@ -8,13 +8,13 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from bench.stack import Process, Stack
 from infra import keys
 from tests.fakes.model_script import Answer
 from tests.fakes.model_server import Asked, ModelServer
 from tests.fakes.telegram import FakeTelegram
 from tests.system import koi
 from tests.system.koi import until
+from tests.system.stack import Process, Stack
 
 pytestmark = pytest.mark.system
 
@@ -81,10 +81,9 @@ async def played(stack: Stack) -> Story:
         koi.start(bot, worker)
         story.pids.append({bot.pid, worker.pid})
         await until(lambda: polling(telegram, A) and polling(telegram, B), what="the bots")
-        first_poll = await in_the_middle(story, stack, telegram, model, (a, b, c))
+        await in_the_middle(story, stack, telegram, model, (a, b, c))
         await broken(stack, telegram, bot, worker)
         await back_again(story, stack, telegram, model, (a, b, c))
-        story.same_poll = telegram.bot(A).poller is first_poll
         story.introduced = {bot_id: calls(telegram, bot_id, "getMe") for bot_id in (A, B, C)}
         story.conflicts = sum(call.status == 409 for call in telegram.calls)
         story.lasting = await koi.everlasting(redis)
@@ -109,8 +108,8 @@ def said(telegram: FakeTelegram, bot_id: str) -> list[str]:
 
 async def in_the_middle(
     story: Story, stack: Stack, telegram: FakeTelegram, model: ModelServer, tables: tuple[str, str, str]
-) -> object:
-    """A thinks; C comes and B goes. Gives the request with which A waits for updates meanwhile."""
+) -> None:
+    """A thinks; C comes and B goes, while A waits for updates with one request (it may last 25 seconds)."""
     a, _, c = tables
     model.script(Answer("That took a while.", delay_s=SLOW_S), model="slow")
     telegram.say(A, ANN, "A hard question")
@@ -124,11 +123,11 @@ async def in_the_middle(
     telegram.say(C, BEA, "Please?")
     telegram.say(C, ANN, "Hello Caesar")
     await until(lambda: len(said(telegram, C)) == 2, what="C's answers")
+    story.same_poll = telegram.bot(A).poller is poll
     story.by_c, story.a_before = model.requests[-1], said(telegram, A)
     await until(lambda: bool(said(telegram, A)), what="A's answer")
     story.bea = telegram.texts(BEA)
     story.b_while_out = said(telegram, B)
-    return poll
 
 
 async def broken(stack: Stack, telegram: FakeTelegram, *processes: Process) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from bench.stack import Stack
 from infra import keys
 from infra.redis_port import RedisPort
 from tests.fakes.model_rules import text_of
@@ -19,6 +18,7 @@ from tests.fakes.telegram import FakeTelegram
 from tests.fakes.telegram_state import Json
 from tests.system import koi
 from tests.system.koi import Talk, until
+from tests.system.stack import Stack
 
 pytestmark = pytest.mark.system
 

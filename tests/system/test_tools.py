@@ -11,7 +11,6 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bench.stack import Process, Stack
 from infra import keys
 from infra.redis_port import RedisPort
 from schemas.things import Memo, Task, Thing
@@ -21,6 +20,7 @@ from tests.fakes.telegram import FakeTelegram
 from tests.system import koi
 from tests.system.acting import Acting, offered, results, uses, using_id, with_text
 from tests.system.koi import Heard, Talk, until
+from tests.system.stack import Process, Stack
 
 pytestmark = pytest.mark.system
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from aiohttp import web
 
-from bench.stack import Process
 from infra.redis_port import RedisPort
 from tests.fakes.model_script import Answer
 from tests.fakes.model_server import ModelServer
@@ -17,6 +16,7 @@ from tests.fakes.telegram_state import Call, Fault, Json
 from tests.system import koi
 from tests.system.family.calls import UNHURRIED, Expected, counted, hurried
 from tests.system.koi import until
+from tests.system.stack import Process
 
 STRAGGLERS_S = 15.0
 """For calls that nothing else tells of, when all lanes are empty."""
