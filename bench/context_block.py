@@ -23,12 +23,12 @@ from typing import Any, Protocol, cast
 
 from rich.progress import track
 
+from infra.cut import NOTHING
 from memory.context import build_block
 from memory.entry import make_entry
 from memory.labels import labels
 from memory.limits import MemoryLimits
 from memory.session import new_exchange
-from memory.summary import NOTHING
 from schemas.memory import RingEntry
 
 CONTINUOUS = ("ikat", "canard", "sgd")

@@ -42,11 +42,17 @@ class KeptParts(WireModel):
 class KeptPlace(WireModel):
     """Which part is next, and whether it may have been sent."""
 
-    v: Literal[1] = 1
+    newest: ClassVar[int] = 2
+    v: Literal[1, 2] = 1
+    """Written as 1 as long as it is not known when a bot took the reply."""
     at: int
     mark: Literal["", "sending", "again"] = ""
     left: int = 0
     """Parts given up because both attempts stayed unknown."""
+    taken_ms: int = Field(default=0, exclude_if=lambda ms: not ms)
+    """Version 2. When a bot first took the reply."""
+    sent_ms: tuple[int, ...] = Field(default=(), exclude_if=lambda stamps: not stamps)
+    """Version 2. When Telegram took each part that it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,10 @@ class Progress:
     at: int = 0
     mark: Literal["", "sending", "again"] = ""
     left: int = 0
+    taken_ms: int = 0
+    """When a bot first took the reply; 0: not known."""
+    sent_ms: tuple[int, ...] = ()
+    """When Telegram took each part that it has."""
 
     @property
     def done(self) -> bool:
@@ -89,9 +99,10 @@ def next_step(progress: Progress) -> Progress:
             return left if left.done else next_step(left)
 
 
-def sent(progress: Progress) -> Progress:
-    """The part is with the person (or its fate is settled otherwise)."""
-    return replace(progress, at=progress.at + 1, mark="")
+def sent(progress: Progress, at_ms: int = 0) -> Progress:
+    """The part is with the person. at_ms: since when; 0: not known."""
+    stamps = (*progress.sent_ms, at_ms) if at_ms else progress.sent_ms
+    return replace(progress, at=progress.at + 1, mark="", sent_ms=stamps)
 
 
 def unsent(marked: Progress) -> Progress:
@@ -108,7 +119,7 @@ def instead(marked: Progress, parts: Sequence[Part]) -> Progress:
 
 def kept(item_id: str, progress: Progress, before: Progress | None) -> dict[str, bytes]:
     """What to put aside, under the names that `found` reads; the parts only if they changed since `before`."""
-    values = {f"{item_id}:place": dump(KeptPlace(at=progress.at, mark=progress.mark, left=progress.left))}
+    values = {f"{item_id}:place": dump(_place(progress))}
     if before is None or before.parts is not progress.parts:
         version, unset = _version(progress.parts)
         kept_parts = KeptParts(v=version, parts=progress.parts)
@@ -127,7 +138,15 @@ def found(item_id: str, values: Mapping[str, bytes]) -> Progress | None:
     if place is None:
         return None
     at = load(KeptPlace, place)
-    return Progress(load(KeptParts, parts).parts if parts is not None else (), at.at, at.mark, at.left)
+    whole = load(KeptParts, parts).parts if parts is not None else ()
+    return Progress(whole, at.at, at.mark, at.left, at.taken_ms, at.sent_ms)
+
+
+def _place(progress: Progress) -> KeptPlace:
+    return KeptPlace(
+        v=2 if progress.taken_ms else 1, at=progress.at, mark=progress.mark, left=progress.left,
+        taken_ms=progress.taken_ms, sent_ms=progress.sent_ms,
+    )  # fmt: skip
 
 
 def _version(parts: Sequence[KeptPart]) -> tuple[Literal[1, 2, 3], set[str]]:

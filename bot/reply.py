@@ -23,6 +23,7 @@ from bot.faults import (
     fault_of,
 )
 from bot.keyboard import Keyboard, keyboard
+from bot.life import dead_effects, life_effects
 from bot.limiter import Limiter
 from bot.plain import plainer
 from bot.progress import AGAIN, KeptPart, Progress, found, fresh, instead, kept, next_step, sent, unsent
@@ -106,7 +107,7 @@ class Sender:
             return Done(await self._dead(claim, item, "its chat id is not a number"))
         if before is not None and before.parts:
             return await self._send_parts(letter, before, saved=before)
-        start = fresh(parts_of(letter.reply))
+        start = replace(fresh(parts_of(letter.reply)), taken_ms=self._clock())
         if before is not None:
             start = replace(before, parts=start.parts)
         return await self._send_parts(letter, start, saved=None)
@@ -140,11 +141,12 @@ class Sender:
                 return await self._after(fault, letter, marked)
             self._unreached = 0
             self._limiter.worked()
-            at = sent(marked)
+            at = sent(marked, self._clock())
         reply = letter.reply
         log.info("reply_sent", lane=reply.lane, reply_id=reply.id, parts=len(marked.parts), left=marked.left)
         notices = left_notice(reply, self._me, await self._people.read()) if marked.left else ()
-        return letter.done(Commit(sent_effects(reply.lane, reply.id, numbers), pushes=notices))
+        life = life_effects(reply.id, reply.lane, marked, self._clock())
+        return letter.done(Commit((*sent_effects(reply.lane, reply.id, numbers), *life), pushes=notices))
 
     async def _try(self, reply: Reply, part: KeptPart, buttons: Keyboard) -> Fault | int:
         """One part, without buttons if Telegram refuses them. Telegram's number of the message (0: unknown): it is with the
@@ -194,10 +196,12 @@ class Sender:
                 await self._keep(letter, unsent(marked), marked)
                 return HandBack(BAD_TOKEN_MS)
             case Gone():
-                return letter.done(Commit())
+                return letter.done(Commit((*life_effects(reply_id, lane, marked, self._clock(), "gone"),)))
             case BadEntities() | BadButtons() | Refused():
                 why = fault.why if isinstance(fault, Refused) else type(fault).__name__
-                return Done(await self._dead(letter.claim, letter.item, f"Telegram refuses it: {why}"))
+                return Done(
+                    await self._dead(letter.claim, letter.item, f"Telegram refuses it: {why}", marked)
+                )
             case _:
                 assert_never(fault)
 
@@ -219,13 +223,23 @@ class Sender:
         if progress is not saved:
             await keep(self._redis, letter.claim, kept(letter.item.id, progress, saved))
 
-    async def _dead(self, claim: Claim, item: Item, reason: str) -> Commit:
+    async def _dead(self, claim: Claim, item: Item, reason: str, at: Progress | None = None) -> Commit:
         await self._people.read()
         is_kept = not await self._redis.exists(keys.unkept(item.id))
-        return self._buried(claim, (item,), reason, is_kept=is_kept)
+        return self._buried(claim, (item,), reason, at, is_kept=is_kept)
 
-    def _buried(self, claim: Claim, items: tuple[Item, ...], reason: str, *, is_kept: bool = True) -> Commit:
-        """is_kept: for what is said; the commit itself stores no letter for what is unkept."""
+    def _buried(
+        self,
+        claim: Claim,
+        items: tuple[Item, ...],
+        reason: str,
+        at: Progress | None = None,
+        *,
+        is_kept: bool = True,
+    ) -> Commit:
+        """at: as far as it came in this attempt. is_kept: for what is said; the commit itself stores no letter for what is
+        unkept.
+        """
         letters = tuple(
             (item.id, effect) for item in items for effect in dead_letter(claim, item, reason, self._clock())
         )
@@ -236,4 +250,5 @@ class Sender:
             for push in dead_notice(claim, item, reason, self._me, people, is_kept=is_kept)
         )
         log.error("reply_dead", lane=claim.lane, reply_ids=[item.id for item in items], reason=reason)
-        return Commit(letters=letters, pushes=pushes, remove=tuple(item.id for item in items))
+        lives = tuple(effect for item in items for effect in dead_effects(item.id, claim, at, self._clock()))
+        return Commit(lives, letters=letters, pushes=pushes, remove=tuple(item.id for item in items))

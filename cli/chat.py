@@ -11,9 +11,9 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from cli.apart_log import log_quiet
 from cli.environment import koi_settings
 from cli.faults import cause_of
-from cli.live_log import log_quiet
 from cli.screen import Screen
 from cli.seat import BOT_NAME, NAME, OWNER_NAME
 from cli.signals import stop_on_signals

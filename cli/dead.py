@@ -9,15 +9,15 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
+from cli.apart_log import log_quiet
 from cli.environment import koi_settings, redis_patience_s
 from cli.faults import Failure
-from cli.live_log import log_quiet
 from infra.clean import clean
 from infra.clock import system_clock
+from infra.cut import cut
+from infra.dead import dead_letters, drop_dead, retry_dead
 from infra.redis import open_redis
 from infra.redis_port import RedisPort
-from lanes.dead import dead_letters, drop_dead, retry_dead
-from memory.summary import cut
 from schemas.dead import DeadLetter
 
 WORDS_CHARS = 60

@@ -12,11 +12,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from cli.apart_log import log_quiet
 from cli.demo_script import ASKS, ASKS_NEXT_DAY, ASKS_OTHER_BOT, SAYS, SENDER, TRACKING
 from cli.demo_stage import DemoWorker, Stage, Talk, set_stage
 from cli.environment import koi_settings
 from cli.faults import FAILED, Failure
-from cli.live_log import log_quiet
 from cli.texts import say
 from infra.clock import system_clock
 from infra.settings import Settings

@@ -9,8 +9,8 @@ import asyncio
 import sys
 from datetime import timedelta
 
+from cli.apart_log import log_quiet
 from cli.demo_script import scripted_brains
-from cli.live_log import log_quiet
 from cli.signals import stop_on_signals
 from infra.clock import system_clock
 from infra.redis import open_redis

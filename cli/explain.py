@@ -5,10 +5,10 @@ import asyncio
 import click
 from rich.console import Console
 
+from cli.apart_log import log_quiet
 from cli.environment import koi_settings, redis_patience_s
 from cli.explained import explained
 from cli.faults import Failure
-from cli.live_log import log_quiet
 from cli.texts import say
 from infra import keys
 from infra.clock import ms, system_clock

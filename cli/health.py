@@ -28,7 +28,7 @@ class Client(Protocol):
 
 
 @click.command()
-@click.argument("kind", type=click.Choice(["bot", "worker"]))
+@click.argument("kind", type=click.Choice(["bot", "worker", "dashboard"]))
 def health(kind: str) -> None:
     """Exit 0 if a process of this kind, on this machine or in this container, said lately that it lives; else 1."""
     try:

@@ -54,13 +54,3 @@ def field_of(name: str, value: object) -> str:
 def log_live(level: str, console: Console) -> None:
     """For `koi up`: beside what it says to people."""
     start_log(level, sys.stdout, LiveLines(console))
-
-
-def log_apart(level: str) -> None:
-    """For one process of many: on stderr, JSON unless that is a terminal."""
-    start_log(level)
-
-
-def log_quiet(level: str) -> None:
-    """Beside a conversation or an answer nothing is logged, unless KOI_LOG=debug asks for it: then on stderr."""
-    start_log("debug" if level == "debug" else "quiet")

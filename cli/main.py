@@ -9,11 +9,15 @@ import click
 from cli.faults import ended_by
 
 COMMANDS = {
-    "up": ("cli.up:up", "Everything on this machine: bots, a worker, and the store they need."),
+    "up": (
+        "cli.up:up",
+        "Everything on this machine: bots, a worker, the dashboard, and the store they need.",
+    ),
     "chat": ("cli.chat:chat", "Talk with koi here in the terminal."),
     "demo": ("cli.demo:demo", "See what koi does: fifteen seconds, offline, scripted."),
     "bot": ("cli.process:bot", "One process that is Telegram, in and out."),
     "worker": ("cli.process:worker", "One process that thinks."),
+    "dashboard": ("cli.process:dashboard", "One process that shows it all in a browser."),
     "health": ("cli.health:health", "Is a process of this kind alive? For compose."),
     "memory": ("cli.memory:memory", "Show, export, import or forget what is remembered."),
     "export": ("cli.export:export", "Everything of a person, as JSON and as a calendar file."),

@@ -14,9 +14,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from cli.apart_log import log_quiet
 from cli.environment import koi_settings
 from cli.faults import FAILED, Failure
-from cli.live_log import log_quiet
 from cli.seat import OWNER_NAME, STORE
 from cli.texts import say, say_n
 from infra.clock import system_clock

@@ -1,4 +1,4 @@
-"""`koi bot` and `koi worker`: one process of that kind, as compose runs them."""
+"""`koi bot`, `koi worker` and `koi dashboard`: one process of that kind, as compose runs them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 import click
 from pydantic import SecretStr
 
+from cli.apart_log import log_apart
 from cli.environment import koi_settings, settings_file
-from cli.live_log import log_apart
 from cli.loop import run_loop
-from cli.processes import check_models, serve_bots, serve_worker
+from cli.processes import check_dashboard, check_models, serve_bots, serve_dashboard, serve_worker
 from cli.signals import stop_on_signals
 from cli.watch import Watch
 from infra.clock import system_clock
@@ -75,6 +75,21 @@ def chosen_bots(settings: Settings, names: frozenset[str]) -> Settings:
         return settings
     bots = tuple(bot for bot in settings.bots if bot.name in names)
     return settings.model_copy(update={"bots": bots, "telegram_bot_tokens": ()})
+
+
+@click.command()
+def dashboard() -> None:
+    """The pages: what waits, what failed, what is remembered, what it costs. Needs no token and no model key."""
+
+    async def serve(current: Current, redis: RedisPort, stop: asyncio.Event) -> None:
+        await serve_dashboard(current.settings, redis, clock=system_clock(), stop=stop, say=click.echo)
+
+    def read() -> Settings:
+        return without_tokens(koi_settings()).model_copy(update=MODEL_SECRETS)
+
+    settings = read()
+    check_dashboard(settings)
+    run_loop(_run("dashboard", settings, read, serve))
 
 
 def without_tokens(settings: Settings) -> Settings:

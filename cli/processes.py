@@ -65,6 +65,24 @@ async def serve_bots(
     await bot_main.serve(settings, redis, clock=clock, stop=stop, say=say, current=current)
 
 
+async def serve_dashboard(
+    settings: Settings, redis: RedisPort, *, clock: Clock, stop: asyncio.Event, say: Callable[[str], None]
+) -> None:
+    """The pages.
+
+    Raises: BadSetting: others could come in without a password. OSError: the address is taken.
+    """
+    dashboard_main = await asyncio.to_thread(import_module, "dashboard.main")
+    await dashboard_main.serve(settings, redis, clock=clock, stop=stop, say=say)
+
+
+def check_dashboard(settings: Settings) -> None:
+    """Before anything is started. Raises: BadSetting: others could come in without a password."""
+    from dashboard.door import door_of  # noqa: PLC0415 — `koi bot` has no use for it
+
+    door_of(settings)
+
+
 def has_token(settings: Settings) -> bool:
     """Is there a bot for Telegram?"""
     return bool(settings.telegram_bot_tokens) or any(bot.token.get_secret_value() for bot in settings.bots)

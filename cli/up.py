@@ -12,7 +12,15 @@ from cli.environment import koi_settings, settings_file
 from cli.faults import cause_of
 from cli.live_log import log_live
 from cli.loop import run_loop
-from cli.processes import check_models, has_token, model_names, serve_bots, serve_worker
+from cli.processes import (
+    check_dashboard,
+    check_models,
+    has_token,
+    model_names,
+    serve_bots,
+    serve_dashboard,
+    serve_worker,
+)
 from cli.signals import passed, stop_on_signals
 from cli.supervise import OnFailure, Part, supervise
 from cli.texts import say
@@ -32,8 +40,9 @@ FIRST_BOT_S = 1.0
 
 @click.command()
 def up() -> None:
-    """Everything on this machine: bots, a worker, and the store they need. Ctrl-C ends it."""
+    """Everything on this machine: bots, a worker, the dashboard, and the store they need. Ctrl-C ends it."""
     settings = _read()
+    check_dashboard(settings)
     console = Console(highlight=False)
     log_live(settings.log, console)
     run_loop(_up(settings, console))
@@ -74,6 +83,9 @@ async def _run(
     async def speak() -> None:
         await serve_bots(current.settings, redis, clock=clock, stop=stop_bots, say=tell, current=current)
 
+    async def show() -> None:
+        await serve_dashboard(current.settings, redis, clock=clock, stop=stop, say=tell)
+
     async def speak_once_there_is_a_bot() -> None:
         while not has_token(current.settings):
             if await passed(stop_bots, FIRST_BOT_S):
@@ -83,6 +95,7 @@ async def _run(
     on_failure = failure_lines(current.settings, console)
     async with asyncio.TaskGroup() as group:
         working = group.create_task(supervise([Part("worker", work)], stop, on_failure))
+        group.create_task(supervise([Part("dashboard", show)], stop, on_failure))
         group.create_task(speak_once_there_is_a_bot())
         await asyncio.wait([working])
         await asyncio.sleep(LAST_REPLIES_S if has_token(current.settings) else 0)

@@ -23,7 +23,7 @@ type Command = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """`command key args…`, exactly as Redis takes it."""
+    """`command key args…`, exactly as Redis takes it; but HINCRBY takes any number of pairs of field and number."""
 
     command: Command
     key: str

@@ -6,6 +6,7 @@ import socket
 from infra import keys
 from infra.redis_port import RedisPort
 
+KINDS = ("bot", "worker", "dashboard")
 BEAT_S = 5
 ALIVE_MS = 15_000
 
@@ -15,13 +16,18 @@ def this_process() -> str:
     return f"{socket.gethostname()}-{os.getpid()}"
 
 
-async def beat(redis: RedisPort, kind: str, process_id: str) -> None:
-    """Say that this process lives; kind: "bot" or "worker". To be called every BEAT_S."""
+async def beat(redis: RedisPort, kind: str, process_id: str, slots: int = 0) -> None:
+    """Say that this process lives; kind: one of KINDS. To be called every BEAT_S.
+
+    slots: turns that it can have in work at once; 0: none, or it does not say.
+    """
     key, now_ms = keys.alive(kind), await _now_ms(redis)
     async with redis.pipeline(transaction=True) as pipe:
         pipe.zadd(key, {process_id: now_ms})
         pipe.zremrangebyscore(key, "-inf", now_ms - ALIVE_MS)
         pipe.pexpire(key, ALIVE_MS)
+        if slots:
+            pipe.set(keys.slots(process_id), slots, px=ALIVE_MS)
         await pipe.execute()
 
 

@@ -40,6 +40,7 @@ PERMANENT = (
     "koi:rich:*",         # that a chat wants rich messages
     "koi:bots",           # what each bot is called now
     "koi:mails",          # alerts that are still to be mailed
+    "koi:paused",         # bots that somebody has paused
 )  # fmt: skip
 
 
@@ -58,7 +59,9 @@ def fold_job(lane: str) -> str:
 
 
 def inbox_queue() -> str:
-    """zset job id → when it is due, ms of Redis' clock. One queue for all workers; it has the fold jobs too."""
+    """zset job id → when it is due, ms of Redis' clock, of a parked one 10¹³ later (infra.pause). One queue for all workers; it
+    has the fold jobs too.
+    """
     return "koi:q:in"
 
 
@@ -119,7 +122,7 @@ def fence() -> str:
 
 
 def claim_of(item_id: str) -> str:
-    """string: this update was taken; kept 48 h."""
+    """string: this update was taken; kept 48 h. Of one that waits in a lane: when, ms of Redis' clock (lanes.claim.Claim.age_ms)."""
     return f"koi:seen:{item_id}"
 
 
@@ -341,8 +344,13 @@ def album(bot_id: str, album_id: str) -> str:
 
 # ── operations ───────────────────────────────────────────────────────────────────────────────────────────────────
 def alive(kind: str) -> str:
-    """zset process id → when it was last seen, ms of Redis' clock; kind: bot, worker."""
+    """zset process id → when it was last seen, ms of Redis' clock; kind: one of infra.health.KINDS."""
     return f"koi:alive:{kind}"
+
+
+def slots(process_id: str) -> str:
+    """string: how many turns this worker can have in work at once; as long as it says that it lives."""
+    return f"koi:slots:{process_id}"
 
 
 def once(what: str) -> str:
@@ -353,6 +361,43 @@ def once(what: str) -> str:
 def count(what: str) -> str:
     """counter: swept, fenced, …"""
     return f"koi:count:{what}"
+
+
+def life() -> str:
+    """capped stream: field `turn` → TurnLife JSON, or `sent` → SentLife JSON; 31 days."""
+    return "koi:life"
+
+
+def minutes(day: str) -> str:
+    """hash of a UTC day ("2026-11-30"): "HHMM:what" and "total:what" → how many; 32 days. what: messages, answered, fallback,
+    failed, turns, conversations, exchanges, retries.
+    """
+    return f"koi:minutes:{day}"
+
+
+def ran(what: str) -> str:
+    """string: JobRun JSON, how the last run of a periodic job ended; a week."""
+    return f"koi:ran:{what}"
+
+
+def paused() -> str:
+    """hash bot id, or "*" for all → since when nothing of it is begun (infra.pause), ms of koi's clock."""
+    return "koi:paused"
+
+
+def audit() -> str:
+    """capped stream of Action JSON: what was done on the dashboard; 400 days."""
+    return "koi:audit"
+
+
+def login_tries(address: str) -> str:
+    """counter: passwords of the dashboard that were tried from an address, or "*" from all; five minutes."""
+    return f"koi:logins:{address}"
+
+
+def dashboard_secret() -> str:
+    """string: 32 random bytes behind the signatures of the dashboard's cookies; 400 days after its last start."""
+    return "koi:dashboard:secret"
 
 
 def call(call_id: str) -> str:

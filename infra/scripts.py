@@ -12,7 +12,7 @@ from infra.redis_port import RedisPort, ScriptPort, Value
 from infra.together import together
 
 HEADER = re.compile(r"\A-- (?P<name>\w+): .+\n(?:--.*\n)*?-- RETURNS ")
-INCLUDE = re.compile(r"^-- INCLUDE (?P<file>[\w.]+)$", re.MULTILINE)
+INCLUDE = re.compile(r"^-- INCLUDE (?P<file>[\w./]+)$", re.MULTILINE)
 
 
 class Script:
@@ -41,7 +41,7 @@ class Script:
 
 @cache
 def source(path: Path) -> str:
-    """The file's text with its `-- INCLUDE file.lua` lines replaced by those files.
+    """The file's text with its `-- INCLUDE file.lua` lines replaced by those files: of its own folder, or `infra/file.lua`.
 
     Raises: ValueError: no header `-- name: what it does … -- RETURNS …` with the file's own name.
     """
@@ -49,4 +49,8 @@ def source(path: Path) -> str:
     header = HEADER.match(text)
     if header is None or header["name"] != path.stem:
         raise ValueError(f"{path.name} must begin with `-- {path.stem}: what it does` … `-- RETURNS what`")
-    return INCLUDE.sub(lambda m: path.with_name(m["file"]).read_text("utf-8"), text)
+    return INCLUDE.sub(lambda m: _included(path, m["file"]).read_text("utf-8"), text)
+
+
+def _included(path: Path, file: str) -> Path:
+    return path.parents[1] / file if "/" in file else path.with_name(file)

@@ -15,6 +15,7 @@ from infra.settings_files import read_personas, resolve_server_tokens, resolve_t
 from infra.settings_mcp import check_servers
 from infra.settings_sections import (
     BotSettings,
+    DashboardSettings,
     McpSettings,
     MemorySettings,
     MoneySettings,
@@ -68,6 +69,7 @@ class Settings(BaseModel):
     tools: ToolSettings = ToolSettings()
     telegram: TelegramSettings = TelegramSettings()
     money: MoneySettings = MoneySettings()
+    dashboard: DashboardSettings = DashboardSettings()
     prices: dict[str, PriceSettings] = Field(default_factory=dict[str, PriceSettings])
     plans: dict[str, PlanSettings] = Field(default_factory=dict[str, PlanSettings])
     bots: tuple[BotSettings, ...] = ()

@@ -136,6 +136,15 @@ class PlanSettings(Section):
     """The only models they are answered by; empty: all that the bot has."""
 
 
+class DashboardSettings(Section):
+    """What the pages show; where they are and their passwords: KOI_DASHBOARD_BIND, KOI_DASHBOARD_PASSWORD."""
+
+    show_texts: bool = True
+    """What people and models wrote may be read there, as long as it is kept."""
+    login: Span = timedelta(days=7)
+    """How long a login lasts."""
+
+
 class BotSettings(Section):
     """One `[[bots]]` table."""
 

@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 
 from infra import keys
-from infra.redis_port import RedisPort
+from infra.redis_port import RedisPort, Value
 from infra.scripts import Script
 
 STOP_TTL_MS = 600_000
@@ -18,7 +18,11 @@ CLAIM_TTL_MS = 48 * 3_600_000
 """As lanes.ingest claims updates."""
 DRAFT_BITS = 0x7FFF_FFFF
 
+ABORT_TTL_MS = 48 * 3_600_000
+"""A turn that waits for its retry may wait longer than one that runs: for the end of a pause."""
+
 _STOP = Script(Path(__file__).with_name("stop.lua"))
+_ABORT = Script(Path(__file__).with_name("abort.lua"))
 
 
 def draft_id_of(turn_id: str) -> int:
@@ -45,3 +49,15 @@ async def stop_turn(redis: RedisPort, lane: str, *, claim: str, draft_id: int = 
         [turn_id, STOP_TTL_MS, keys.stop_channel(), CLAIM_TTL_MS],
     )
     return bool(stopped)
+
+
+async def abort_turn(redis: RedisPort, lane: str, turn_id: str) -> bool:
+    """Stop exactly this turn, whether it runs or waits for its next attempt, which then begins and ends at once.
+
+    False: it is over; nothing changed.
+
+    Raises what redis-py raises.
+    """
+    job_id = keys.inbox_job(lane)
+    args: list[Value] = [job_id, keys.inbox_queue(), turn_id, ABORT_TTL_MS, keys.stop_channel()]
+    return await _ABORT(redis, [keys.stop(lane)], args) == b"done"

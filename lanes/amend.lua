@@ -4,7 +4,7 @@
 -- ARGV[5] the id in it   ARGV[6] what no body that may be amended holds   ARGV[7] a mark   ARGV[8] the new body for one
 -- that holds the mark   ARGV[9] claim ttl, ms
 -- RETURNS 'amended' | 'known': this update was taken before | 'missed': it does not wait any more
--- INCLUDE lane.lua
+-- INCLUDE infra/lane.lua
 local claim, job_id, names, body, before, id, never, mark, marked, ttl_ms = KEYS[1], unpack(ARGV)
 if redis.call('EXISTS', claim) == 1 then return 'known' end
 local k = lane_keys(job_id)

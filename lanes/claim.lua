@@ -1,9 +1,9 @@
--- claim: take lanes whose job is due, each with a new token, and fix what their turn is about
+-- claim: take lanes whose job is due, each with a new token, and fix what their turn is about; park those of paused bots
 -- KEYS[1]  queue, zset job_id → due, ms
 -- ARGV[1] lease, ms   ARGV[2] lanes wanted   ARGV[3] token prefix, unique per process   ARGV[4] items per turn
 -- RETURNS {wait_ms until the next job is due or -1, claim…}; a claim is {job_id, token, turn, epoch, owner, failures,
---         deaths, {id, body, …}, {kept name, value, …}}
--- INCLUDE lane.lua
+--         deaths, {id, body, …}, {kept name, value, …}, age of the first item in ms or -1}
+-- INCLUDE infra/lane.lua
 local queue, lease_ms, wanted, prefix, per_turn = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 local now = now_ms()
 local leased = {}      -- end of lease, job_id, …
@@ -51,6 +51,13 @@ end
 
 local function count(value) return tonumber(value or 0) or 0 end
 
+-- ms since ingest took the item; -1: it did not, it was longer ago than that is kept, or the clock jumped back
+local function age_of(item_id)
+  local taken = redis.pcall('GET', 'koi:seen:' .. item_id)
+  taken = type(taken) == 'string' and tonumber(taken) or 1
+  return taken > 1 and taken <= now and now - taken or -1
+end
+
 local function claim(job_id, token)
   local k = lane_keys(job_id)
   local left = redis.call('PTTL', k.lease)
@@ -84,13 +91,23 @@ local function claim(job_id, token)
   redis.call('SET', k.lease, token, 'PX', lease_ms)
   leased[#leased + 1] = now + lease_ms
   leased[#leased + 1] = job_id
-  return { job_id, token, turn, epoch or '0', owner or '', failures, deaths, items, kept }
+  return { job_id, token, turn, epoch or '0', owner or '', failures, deaths, items, kept, age_of(items[1]) }
 end
 
 local out, due = { -1 }, redis.call('ZRANGEBYSCORE', queue, '-inf', now, 'LIMIT', 0, wanted)
 local fence = #due > 0 and redis.call('INCRBY', 'koi:fence', #due) - #due or 0
+local paused = #due > 0 and paused_bots() or {}
+
+local function take(job_id, token)
+  if is_paused(job_id, paused) then
+    redis.call('ZADD', queue, redis.call('ZSCORE', queue, job_id) + PARKED_MS, job_id)
+    return nil
+  end
+  return claim(job_id, token)
+end
+
 for i, job_id in ipairs(due) do
-  local whole, found = pcall(claim, job_id, prefix .. ':' .. fence + i)
+  local whole, found = pcall(take, job_id, prefix .. ':' .. fence + i)
   if not whole then      -- not ours to mend, and the other lanes must go on
     redis.call('ZADD', queue, now + 60000, job_id)
     redis.call('INCR', 'koi:count:broken_lanes')
@@ -100,5 +117,5 @@ end
 if #leased > 0 then redis.call('ZADD', queue, unpack(leased)) end
 if #due < wanted then redis.call('DEL', queue .. ':bell') end      -- nothing is left that somebody must be woken for
 local next_due = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
-if next_due[2] then out[1] = math.max(0, tonumber(next_due[2]) - now) end
+if next_due[2] and tonumber(next_due[2]) < PARKED_MS then out[1] = math.max(0, tonumber(next_due[2]) - now) end
 return out

@@ -43,6 +43,8 @@ class Claim:
     """What earlier attempts of this turn put aside (lanes.keep, lanes.step). What an inbox kept and its owner has forgotten
     leaves a `forgotten` behind.
     """
+    age_ms: int | None = None
+    """Since its first item was taken in (lanes.ingest), when it was claimed; None: not known."""
 
     @property
     def lane(self) -> str:
@@ -68,7 +70,7 @@ async def claim_due(
 
 
 def _claim(reply: list[Any]) -> Claim:
-    job_id, token, turn_id, epoch, owner, failures, deaths, items, kept = reply
+    job_id, token, turn_id, epoch, owner, failures, deaths, items, kept, age_ms = reply
     return Claim(
         job_id=job_id.decode(),
         token=token.decode(),
@@ -79,4 +81,5 @@ def _claim(reply: list[Any]) -> Claim:
         failures=int(failures),
         deaths=int(deaths),
         kept={name.decode(): value for name, value in zip(kept[::2], kept[1::2], strict=True)},
+        age_ms=None if age_ms < 0 else age_ms,
     )

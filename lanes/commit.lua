@@ -4,8 +4,8 @@
 -- ARGV[.] n, then n effects: when (always | text | item:ID), needed type, m, then m words: command, key, argument…
 -- ARGV[.] n, then n pushes: job_id, queue, item_id, body, owner, solo 0|1, hold_ms
 -- RETURNS {'done', texts stored 0|1} | {'already'} | {'fenced'} | {'wrong_type', key}; but for 'done' nothing changed
--- INCLUDE lane.lua
--- INCLUDE changes.lua
+-- INCLUDE infra/lane.lua
+-- INCLUDE infra/changes.lua
 local job_id, queue, token, turn, epoch, owner, done_ttl = unpack(ARGV, 1, 7)
 local k = lane_keys(job_id)
 lanes[job_id] = k
@@ -57,7 +57,7 @@ local function is_wanted(e)
   return redis.call('HEXISTS', k.bodies, id) == 1 and redis.call('EXISTS', 'koi:unkept:' .. id) == 0
 end
 for _, e in ipairs(effects) do
-  if is_wanted(e) then redis.call(unpack(e.words)) end
+  if is_wanted(e) then apply(e) end
 end
 for _, p in ipairs(pushes) do
   push(p)

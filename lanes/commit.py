@@ -3,9 +3,9 @@
 from enum import Enum
 from pathlib import Path
 
+from infra.changes import effect_words, push_words
 from infra.redis_port import RedisPort, Value
 from infra.scripts import Script
-from lanes.changes import effect_words, push_words
 from lanes.claim import Claim
 from lanes.outcome import Commit
 

@@ -2,7 +2,7 @@
 -- ARGV[1] claim ttl, ms   ARGV[2] offset key or ''   ARGV[3] offset   ARGV[4] offset ttl, ms
 -- ARGV[5…]  seven per item: job_id, queue, item_id, body, owner, solo 0|1, hold_ms
 -- RETURNS {taken, repeats, error}: items from the front that are safe, how many of them were known, '' or what stopped it
--- INCLUDE lane.lua
+-- INCLUDE infra/lane.lua
 local claim_ttl, offset_key = ARGV[1], ARGV[2]
 local taken, repeats = 0, 0
 for i = 5, #ARGV, 7 do
@@ -16,7 +16,7 @@ for i = 5, #ARGV, 7 do
     local bad = push_wrong_type(p)
     if bad then return { taken, repeats, 'WRONGTYPE ' .. bad } end
     push(p)
-    redis.call('SET', claim, '1', 'PX', claim_ttl)      -- last: whoever fails before it is taken again
+    redis.call('SET', claim, now_ms(), 'PX', claim_ttl)      -- last: whoever fails before it is taken again
   end
   taken = taken + 1
 end

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from infra.changes import push_words
 from infra.effect import Push
 from infra.redis_port import RedisPort, Value
 from infra.scripts import Script, source
 from infra.together import Command
-from lanes.changes import push_words
 
 CLAIM_TTL_MS = 48 * 3_600_000
 """Telegram keeps an unconfirmed update for 24 h; twice that."""

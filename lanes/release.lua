@@ -2,7 +2,7 @@
 -- ARGV[1] job_id   ARGV[2] queue   ARGV[3] token   ARGV[4] not before, ms from now   ARGV[5] counts as failure 0|1
 -- ARGV[6] split 0, or how many items are to be tried one by one from now on
 -- RETURNS 1, or 0 if the lane is not ours any more, or -1 if its turn has kept something and so cannot be split
--- INCLUDE lane.lua
+-- INCLUDE infra/lane.lua
 local job_id, queue, token, split = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[6])
 local k = lane_keys(job_id)
 if redis.call('GET', k.lease) ~= token then return 0 end

@@ -2,7 +2,7 @@
 -- KEYS[1]  queue
 -- ARGV[1] lease, ms   ARGV[2…]  job_id, token, …
 -- RETURNS {job_id…} of the lanes that are not ours any more
--- INCLUDE lane.lua
+-- INCLUDE infra/lane.lua
 local queue, lease_ms = KEYS[1], tonumber(ARGV[1])
 local now, lost = now_ms(), {}
 for i = 2, #ARGV, 2 do

@@ -1,13 +1,15 @@
-"""One step beside a commit: changes that depend on what was read, in one go or not at all."""
+"""One step of a turn beside its commit: changes that depend on what was read, in one go or not at all (infra.deliver: the
+same without a turn).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from infra.effect import Effect, Expect, Push
-from infra.redis_port import RedisPort, Value
+from infra.changes import effect_words, expect_words, listed
+from infra.effect import Effect, Expect
+from infra.redis_port import RedisPort
 from infra.scripts import Script
-from lanes.changes import effect_words, expect_words, listed, push_words
 from lanes.claim import Claim
 from lanes.commit import CannotCommit
 from lanes.keep import LeaseLost
@@ -57,7 +59,8 @@ async def step(  # noqa: PLR0913 — the parts of one step
     Raises: lanes.keep.LeaseLost. lanes.commit.CannotCommit.
     """
     turn = (claim.job_id, claim.token, claim.owner, claim.epoch, name, value, ttl_ms)
-    match await STEP(redis, [], [*turn, *_change_words(expects, effects, ())]):
+    changes = (*listed(map(expect_words, expects)), *listed(map(effect_words, effects)))
+    match await STEP(redis, [], [*turn, *changes]):
         case [b"done"]:
             return Stepped()
         case [b"known", kept]:
@@ -70,28 +73,3 @@ async def step(  # noqa: PLR0913 — the parts of one step
             raise CannotCommit(f"{key.decode()} holds another type")
         case _:
             raise LeaseLost(claim.job_id)
-
-
-async def deliver(
-    redis: RedisPort, *, expects: Sequence[Expect], effects: Sequence[Effect], pushes: Sequence[Push]
-) -> bool:
-    """Without a turn: apply the effects and push the items, if all expectations hold. False: they do not; nothing changed.
-
-    Raises: lanes.commit.CannotCommit.
-    """
-    no_turn = ("", "", "", "", "", "", 0)
-    end, *what = await STEP(redis, [], [*no_turn, *_change_words(expects, effects, pushes)])
-    if end == b"wrong_type":
-        raise CannotCommit(f"{what[0].decode()} holds another type")
-    return end == b"done"
-
-
-def _change_words(
-    expects: Sequence[Expect], effects: Sequence[Effect], pushes: Sequence[Push]
-) -> list[Value]:
-    """ARGV of step.lua from the eighth on."""
-    return [
-        *listed(map(expect_words, expects)),
-        *listed(map(effect_words, effects)),
-        *listed(map(push_words, pushes)),
-    ]

@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Literal
 
+from infra.cut import cut
 from memory.features import entry_tokens
 from memory.labels import Labels
 from memory.limits import MemoryLimits
 from memory.neutralise import for_model, neutralise
 from memory.pick import Quote, pick
-from memory.summary import cut
 from memory.tokens import estimate_tokens
 from schemas.memory import RingEntry, Session
 

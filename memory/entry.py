@@ -2,9 +2,10 @@
 
 import re
 
+from infra.cut import cut
 from memory.features import find, pack
 from memory.limits import MemoryLimits
-from memory.summary import cut, summarise
+from memory.summary import summarise
 from schemas.memory import Exchange, RingEntry
 
 TELEGRAM_NAME = re.compile(r"telegram_(\d{1,20})")

@@ -18,11 +18,12 @@ from typing import cast
 
 import orjson
 
+from infra.cut import cut
 from infra.texts import later
 from memory.entry import user_of
 from memory.features import with_features
 from memory.limits import MemoryLimits
-from memory.summary import cut, summarise
+from memory.summary import summarise
 from schemas.memory import RingEntry
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

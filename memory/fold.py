@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 import orjson
 
 from infra import keys
+from infra.cut import shorten
 from infra.effect import Effect, Push
 from memory.limits import SessionLimits
 from memory.neutralise import for_model
 from memory.session import without_expired
-from memory.summary import shorten
 from memory.window import summary_text
 from schemas.memory import Exchange, Fold, FoldWanted, Session
 from schemas.wire import NotReadable, dump, load

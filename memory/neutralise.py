@@ -1,8 +1,8 @@
 """Text of people and models must not close or imitate the tags that koi itself puts around things."""
 
 from infra.clean import clean
+from infra.cut import NOTHING
 from infra.tags import disarmed
-from memory.summary import NOTHING
 
 
 def neutralise(text: str) -> str:

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
+from infra.cut import cut
 from memory.features import Features, entry_tokens, features_of, said
 from memory.limits import MemoryLimits
-from memory.summary import cut
 from memory.tokens import estimate_tokens
 from memory.topics import left_at
 from memory.weigh import Weighed, weigh

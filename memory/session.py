@@ -5,9 +5,9 @@ from typing import Literal
 
 from infra import keys
 from infra.clean import clean
+from infra.cut import cut
 from infra.effect import Effect
 from memory.limits import SessionLimits
-from memory.summary import cut
 from memory.tokens import estimate_tokens
 from memory.trim import LEAST_RESULT_TOKENS, cut_middle
 from memory.window import MESSAGE_TOKENS, counted, recounted, round_tokens

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from infra.cut import cut
 from infra.pushes import push_reply
 from lanes.claim import Claim, Item
 from lanes.dead import dead_letter
 from lanes.outcome import Commit
 from memory.session import end_effects
-from memory.summary import cut
 from schemas.tools import KeptResult
 from schemas.wire import NewerVersion, NotReadable, load
 from workers.messages import starts_anew

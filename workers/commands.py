@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 
+from infra.cut import cut
 from infra.forget import folded
 from infra.people import People
 from infra.settings import MoneySettings
 from llm.routing import Models, Tier
 from memory.limits import MemoryLimits
-from memory.summary import cut
 from schemas.inbound import InboundMessage
 from schemas.memory import AnswerRecord, RingEntry
 from schemas.profile import Profile

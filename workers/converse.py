@@ -20,6 +20,7 @@ from workers.cap import Cap
 from workers.choose import Chosen
 from workers.drafts import Drafts
 from workers.hands import Hands
+from workers.noted import Noted
 from workers.outage import fallback_of, silence_of
 from workers.outgoing import Place
 from workers.plan import Given, Plan, anew, plan_turn, smaller
@@ -55,6 +56,7 @@ class Caller:
     """How models count in this chat, by id."""
     answers: tuple[str, ...] = ()
     """Ids of the messages: a stop may name the turn by one of them."""
+    noted: Noted = field(default_factory=Noted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,7 @@ async def converse(
 
 async def _conversed(given: Given, loop: "_Loop") -> Answered | NotAsked | Failed:
     plan = plan_turn(given)
+    loop.asking.caller.noted.built(loop.asking.s.clock())
     said = await loop.run(plan)
     if isinstance(said, TooLong):
         sent_tokens = plan.estimated_tokens + loop.rounds.tokens
@@ -294,6 +297,7 @@ class _Asking:
             asked=self.chosen.model, why=self.chosen.choice.why,
         )  # fmt: skip
         self.records.append(record)
+        caller.noted.calls.append(record)
         self.cap.spent_microusd += self.cap.cost_of(record)
 
     async def _tell(self, completion: Completion) -> None:

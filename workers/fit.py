@@ -1,6 +1,6 @@
 """A text within a number of tokens. Pure."""
 
-from memory.summary import cut
+from infra.cut import cut
 from memory.tokens import estimate_tokens
 
 SAFETY = 0.95

@@ -1,8 +1,8 @@
 """What a turn does for the model: runs the calls of a round, each once, however often the turn is tried."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 import structlog
@@ -11,6 +11,7 @@ from lanes.claim import Claim
 from lanes.keep import keep
 from lanes.step import Changed, Forgotten, Known, Step, Stepped, step
 from llm.blocks import as_object
+from schemas.life import ToolUse
 from schemas.memory import ToolCall
 from schemas.tools import CallOutcome, KeptResult, KeptRound
 from schemas.wire import dump, load
@@ -18,6 +19,7 @@ from tools.catalog import Catalog, read
 from tools.mcp import Hub, Offered
 from tools.store import change_effects, expects, load_things
 from tools.tool import Here, Ran, Refused, Things, Tool
+from workers.noted import Noted
 from workers.rounds import RoundDone, Rounds, for_model, stopped_calls
 from workers.services import Services
 
@@ -77,6 +79,7 @@ class Hands:
     confirm: bool = False
     acted: bool = False
     """A tool has changed something in this attempt, or may have."""
+    noted: Noted = field(default_factory=Noted)
 
     def kept_round(self, nth: int) -> KeptRound | None:
         """What an earlier attempt of the turn was answered. Raises: NewerVersion."""
@@ -110,7 +113,7 @@ class Hands:
         own = [call for call in fresh if call not in outside]
         found = await asyncio.gather(
             self._own_in_order(nth, own),
-            *(self._outside(nth, call, left_s) for call in run),
+            *(self._of_others(nth, call, left_s) for call in run),
             return_exceptions=True,
         )
         for one in found:
@@ -145,7 +148,24 @@ class Hands:
         raise TimeoutError("others change the same things all the time")
 
     async def _own_in_order(self, nth: int, calls: Sequence[ToolCall]) -> dict[str, KeptResult]:
-        return {call.id: await self._own(nth, call) for call in calls}
+        return {call.id: await self._timed(nth, call, self._own(nth, call)) for call in calls}
+
+    async def _of_others(self, nth: int, call: ToolCall, left_s: float) -> dict[str, KeptResult]:
+        return {call.id: await self._timed(nth, call, self._outside(nth, call, left_s))}
+
+    async def _timed(self, nth: int, call: ToolCall, running: Awaitable[KeptResult]) -> KeptResult:
+        began_ms = self.s.clock()
+        result = await running
+        ended_ms = self.s.clock()
+        self.noted.tools[nth, call.id] = ToolUse(
+            name=self.name_of(call), outcome=result.outcome, ended_ms=ended_ms, took_ms=ended_ms - began_ms
+        )
+        return result
+
+    def name_of(self, call: ToolCall) -> str:
+        """For records without any text: "?" for a tool that there is not."""
+        is_own = self.catalog is not None and call.name in self.catalog.by_name
+        return call.name if is_own or call.name in self.outside else "?"
 
     async def _own(self, nth: int, call: ToolCall) -> KeptResult:
         """A tool of koi's, or none that is known."""
@@ -220,11 +240,11 @@ class Hands:
     def _only_reads(self, name: str) -> bool:
         return name in self.outside and self.outside[name].reads_only
 
-    async def _outside(self, nth: int, call: ToolCall, left_s: float) -> dict[str, KeptResult]:
+    async def _outside(self, nth: int, call: ToolCall, left_s: float) -> KeptResult:
         """A tool of an MCP server."""
         arguments = as_object(call.arguments)
         if arguments is None or self.hub is None:
-            return {call.id: NO_OBJECT}
+            return NO_OBJECT
         try:
             called = await self.hub.call(
                 call.name,
@@ -235,11 +255,11 @@ class Hands:
             )
         except Exception as error:  # noqa: BLE001 — as in _decide; whether it was done, nobody knows
             log.warning("tool_crashed", tool=call.name, error=type(error).__name__)
-            return {call.id: MAYBE}
+            return MAYBE
         changed = called.outcome != "failed" and not self._only_reads(call.name)
         result = KeptResult(text=for_model(called.text), outcome=called.outcome, changed=changed)
         await keep(self.s.redis, self.claim, {_name(nth, call): dump(result)}, KEPT_MS)
-        return {call.id: result}
+        return result
 
 
 def _name(nth: int, call: ToolCall) -> str:

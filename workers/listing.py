@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from memory.summary import shorten
+from infra.cut import shorten
 from schemas.reply import Button
 from schemas.things import Memo
 from tools.fields import one_line

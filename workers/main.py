@@ -72,7 +72,9 @@ async def serve(  # noqa: PLR0913 — the last three are seldom given
     try:
         async with asyncio.TaskGroup() as group:
             side = [
-                group.create_task(upkeep(services, lambda: health.beat(redis, "worker", name))),
+                group.create_task(
+                    upkeep(services, lambda: health.beat(redis, "worker", name, settings.queue.concurrency))
+                ),
                 group.create_task(services.recorder.serve()),
                 *([group.create_task(services.stops.serve())] if services.stops else []),
                 group.create_task(_prepare(brains, settings)),

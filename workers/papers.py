@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from infra.clean import clean
+from infra.cut import cut
 from infra.tags import disarmed
 from llm.request import Document
 from memory.neutralise import neutralise
-from memory.summary import VISIBLE, cut
+from memory.summary import VISIBLE
 
 MOST_CHARS = 40_000
 """Of a text; some 10,000 tokens."""

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from infra import keys
+from infra.cut import shorten
 from infra.effect import Effect
-from memory.summary import shorten
 from schemas.memory import ToolCall
 from schemas.reply import Button
 from schemas.things import Fact

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from memory.summary import shorten
+from infra.cut import shorten
 from schemas.person import Knock
 from schemas.reply import Button
 from workers.house import ROLES, House, approve_button, block_button, is_group, unblock_button

@@ -57,13 +57,15 @@ class Post:
         return bool(await SETTLE(self.redis, self.keys, [self.token, before, now, 1, pause_ms]))
 
 
-async def send_mails(s: Services) -> None:
-    """All that can be sent now, oldest first.
+async def send_mails(s: Services) -> int:
+    """All that can be sent now, oldest first; gives how many are done with.
 
     Raises: RedisError: what was not settled waits until the lease ends.
     """
+    done = 0
     while s.mail is not None and await _send_one(s, s.mail, Post(s.redis, uuid4().hex)):
-        pass
+        done += 1
+    return done
 
 
 async def _send_one(s: Services, settings: MailSettings, post: Post) -> bool:

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 from babel.dates import format_time
 
 from infra import keys
+from infra.cut import cut
 from infra.effect import Effect
-from memory.summary import cut
 from schemas.inbound import InboundMessage
 from schemas.profile import Profile
 from schemas.reply import Button

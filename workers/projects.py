@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from infra import keys
 from infra.clean import clean
+from infra.cut import cut
 from infra.effect import Effect
 from infra.redis_port import RedisPort
 from memory.limits import SessionLimits
 from memory.parked import park, parked_effects, read_parked, unpark
 from memory.session import end_effects, session_effects
-from memory.summary import VISIBLE, cut
+from memory.summary import VISIBLE
 from schemas.memory import AnswerRecord, Parked, RingEntry, Session
 from schemas.reply import Button
 from schemas.wire import dump

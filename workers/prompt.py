@@ -9,8 +9,8 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from infra.clean import clean
+from infra.cut import cut
 from memory.neutralise import neutralise
-from memory.summary import cut
 from workers.languages import english_name
 
 PROMPT = """\

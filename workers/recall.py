@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
+from infra.cut import cut, shorten
 from infra.forget import forget_command, handle_of
 from infra.settings import MoneySettings
 from memory.limits import MemoryLimits
-from memory.summary import cut, shorten
 from schemas.memory import AnswerRecord, RingEntry
 from schemas.reply import Button
 from workers.model import why_words

@@ -1,6 +1,6 @@
 """Reminders that are due are sent, and what people answer to them.
 
-Taking a due one, queueing its message and storing its next time are one step (lanes.step.deliver), which changes nothing if
+Taking a due one, queueing its message and storing its next time are one step (infra.deliver), which changes nothing if
 the reminder is not as it was read: of any number of workers one sends it, and who dies before or after the step leaves
 nothing half done.
 """
@@ -12,11 +12,10 @@ import structlog
 from redis.exceptions import ResponseError
 
 from infra import keys
+from infra.deliver import CannotDeliver, deliver
 from infra.effect import Effect, Expect, Push
 from infra.pushes import push_reply
 from infra.together import together
-from lanes.commit import CannotCommit
-from lanes.step import deliver
 from schemas.inbound import person_of
 from schemas.things import Reminder
 from schemas.wire import NewerVersion, NotReadable, dump, load
@@ -90,7 +89,7 @@ async def _fire(
         effects, pushes = _step_of(owner, id_, raw, now_ms, zone)
         expects = (Expect(keys.things(owner), id_, raw),)
         is_mine = await deliver(s.redis, expects=expects, effects=effects, pushes=pushes)
-    except (NewerVersion, Refused, ValueError, CannotCommit, ResponseError) as error:
+    except (NewerVersion, Refused, ValueError, CannotDeliver, ResponseError) as error:
         log.warning("reminder_left", reminder=id_, error=type(error).__name__)
         later = {due_member(owner, id_): float(now_ms + NOT_MINE_MS)}
         await s.redis.zadd(keys.due(), later, xx=True)  # whoever can read it puts a wrong score right

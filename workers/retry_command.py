@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 import orjson
 
 from infra import keys
+from infra.cut import cut
 from infra.effect import Effect
 from llm.routing import Tier
 from memory.neutralise import neutralise
 from memory.ring import Raw, Remembered
-from memory.summary import cut
 from schemas.memory import AnswerRecord, Exchange, Session, ToolRound
 from schemas.reply import Button
 from workers.known import Known

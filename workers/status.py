@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 
 from infra import health, keys
+from infra.pause import PARKED_MS
 from infra.redis_port import RedisPort
 from infra.settings import MoneySettings
 from infra.together import checked, together
@@ -33,7 +34,7 @@ class Status:
     lanes: int
     """With something to answer or to fold, whether somebody is at it or not."""
     waiting: int
-    """Of those, how many could be taken and were not."""
+    """Of those, how many could be taken and were not; one of a paused bot is not among them."""
     oldest_ms: int
     """How long the first of them waits; 0: none does."""
     dead: int
@@ -45,6 +46,8 @@ class Status:
     """Calls of today whose price is not known."""
     fallbacks: int = 0
     """Answers of today by another model than the first choice."""
+    parked: int = 0
+    """Lanes that wait for the end of a pause."""
     is_all: bool = True
     """False: there were more calls today than were looked at."""
 
@@ -57,18 +60,20 @@ async def load_status(redis: RedisPort, now_ms: int, zone: tzinfo) -> Status:
     seconds, micros = await redis.time()
     redis_ms = seconds * 1000 + micros // 1000
     living = redis_ms - health.ALIVE_MS
-    bots, workers, lanes, waiting, first, dead, calls = checked(
+    bots, workers, lanes, parked, waiting, first, dead, calls = checked(
         await together(redis).run(
             ("ZRANGEBYSCORE", keys.alive("bot"), living, "+inf"),
             ("ZRANGEBYSCORE", keys.alive("worker"), living, "+inf"),
-            ("ZCARD", keys.inbox_queue()),
+            ("ZCOUNT", keys.inbox_queue(), "-inf", f"({PARKED_MS}"),
+            ("ZCOUNT", keys.inbox_queue(), PARKED_MS, "+inf"),
             ("ZCOUNT", keys.inbox_queue(), "-inf", redis_ms),
             ("ZRANGE", keys.inbox_queue(), 0, 0, "WITHSCORES"),
             ("ZCARD", keys.dead()),
             ("XREVRANGE", keys.calls(), "+", "-", "COUNT", LOOKED_AT),
         )
     )
-    status = Status(_living(bots), _living(workers), lanes, waiting, _age_ms(first, redis_ms), dead)
+    oldest_ms = _age_ms(first, redis_ms)
+    status = Status(_living(bots), _living(workers), lanes, waiting, oldest_ms, dead, parked=parked)
     return with_calls(status, _records(calls), day_of(now_ms, zone), zone)
 
 
@@ -100,6 +105,12 @@ def status_text(status: Status, money: MoneySettings, language: str) -> str:
             status.fallbacks,
         ),
     ]  # fmt: skip
+    if status.parked:
+        paused = say_n(
+            language, "{n} conversation waits: its bot is paused", "{n} conversations wait: their bots are paused",
+            status.parked,
+        )  # fmt: skip
+        lines.insert(3, _warned(True, paused))
     if status.unpriced:
         lines.append(
             say_n(

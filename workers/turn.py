@@ -14,9 +14,10 @@ from schemas.wire import NewerVersion
 from tools.store import load_things
 from workers.alert_text import BrokenMemory
 from workers.alerts import tell_owner
-from workers.bury import given_up, set_aside
+from workers.bury import UNREADABLE, given_up, set_aside
 from workers.changes import Changed, kept_answer
 from workers.choose import choose, models_for
+from workers.chronicle import Chronicle
 from workers.commands import Asked, command_answer, mentions, role_in
 from workers.converse import Answered, Caller, NotAsked, converse
 from workers.files import Gathered, answered_line, gather, with_files
@@ -25,6 +26,7 @@ from workers.fold import bury_fold, is_fold, run_fold
 from workers.given import given_for, hands_for
 from workers.hands import Hands
 from workers.known import Known, load_known
+from workers.life import answer_of, exchange_of
 from workers.messages import Turn, addressed, of_one_person, turn_of
 from workers.outgoing import is_local
 from workers.owner import OWNER_COMMANDS, owner_said
@@ -55,12 +57,13 @@ class TurnHandler:
         self.s = services
         self._acted: set[str] = set()
         """Turns whose last attempt here failed after it had changed something."""
+        self._chronicle = Chronicle(services.clock, services.ahead_ms)
         self._unknown = Unknown()
 
     def renewed(self, services: Services) -> "TurnHandler":
         """One with other services, for the turns that begin from now on; it knows what this one did."""
         handler = TurnHandler(services)
-        handler._acted = self._acted
+        handler._acted, handler._chronicle = self._acted, self._chronicle
         return handler
 
     async def run(self, claim: Claim) -> Outcome:
@@ -77,6 +80,7 @@ class TurnHandler:
             return self._unknown.hand_back(waiting.messages[0], now_ms - s.ahead_ms)
         messages = of_one_person(messages) if s.by_person else messages
         turn = turn_of(claim.turn_id, messages, now_ms, ahead_ms=s.ahead_ms)
+        self._chronicle.begin(turn.id, now_ms)
         with structlog.contextvars.bound_contextvars(turn_id=turn.id, lane=claim.lane):
             try:
                 known = await load_known(s, turn.first, now_ms)
@@ -84,12 +88,15 @@ class TurnHandler:
                 outcome = await self._run(claim, turn, known, deadline_at)
             except NewerVersion:
                 return HandBack(NEWER_PAUSE_MS)
-            return outcome if len(messages) == len(claim.items) else _leaving_the_rest(outcome, claim, turn)
+            if len(messages) < len(claim.items):
+                outcome = _leaving_the_rest(outcome, claim, turn)
+            return self._chronicle.ended(outcome, claim, turn)
 
     def _unread(self, claim: Claim, waiting: Waiting, now_ms: int) -> Outcome | None:
         """What is decided without reading a message."""
         if waiting.unreadable:
-            return Done(set_aside(claim, waiting.unreadable, now_ms=now_ms, language=self.s.language))
+            aside = set_aside(claim, waiting.unreadable, now_ms=now_ms, language=self.s.language)
+            return Done(self._chronicle.dead(claim, aside, UNREADABLE))
         if waiting.newer:
             return HandBack(NEWER_PAUSE_MS)
         return None if waiting.messages else Done(Commit())
@@ -106,9 +113,10 @@ class TurnHandler:
         del self.s.lost_microusd[claim.turn_id]
         has_acted = claim.turn_id in self._acted
         self._acted.discard(claim.turn_id)
-        return given_up(
+        buried = given_up(
             claim, items, reason, now_ms=self.s.clock(), language=self.s.language, has_acted=has_acted
         )
+        return self._chronicle.dead(claim, buried, reason)
 
     async def _run(self, claim: Claim, turn: Turn, known: Known, deadline_at: float) -> Outcome:
         if known.broken:
@@ -123,7 +131,7 @@ class TurnHandler:
             again, turn, known = found, turn.asking(found.question), known_for(found, known)
         gathered = await gather(self.s, turn, deadline_at)
         turn = replace(turn, words=with_files(turn.words, gathered))
-        hands = hands_for(self.s, claim, turn, known)
+        hands = replace(hands_for(self.s, claim, turn, known), noted=self._chronicle.of(turn.id))
         own = await self._own_line(turn, known, hands, gathered)
         outcome = Done(own) if own else await self._answer(turn, known, hands, deadline_at, (gathered, again))
         if isinstance(outcome, Done):  # nothing of the files stays behind
@@ -151,6 +159,7 @@ class TurnHandler:
             changed = await self._commanded(turn, known, hands)
             said = changed.said
             told = told_effects(turn, said.text, changed.told, known, self.s) if changed.told else ()
+            hands.noted.exchange = exchange_of(known.session, turn.id) if told else ("", 0)
             commit = commit_of_line(
                 turn, said.text, buttons=said.buttons, effects=said.effects, texts=(*said.texts, *told)
             )
@@ -212,6 +221,7 @@ class TurnHandler:
             known.outages,
             known.ratios,
             turn.answers,
+            hands.noted,
         )
         given = given_for(s, turn, known, brain, chosen, hands, plan=allowance.name if allowance else "")
         given = replace(
@@ -233,6 +243,9 @@ class TurnHandler:
                     tier=chosen.choice.tier, why=chosen.choice.why, calls=len(answered.calls),
                     rounds=len(answered.rounds.done), stop=answered.stop, took_ms=s.clock() - turn.began_ms,
                 )  # fmt: skip
+                hands.noted.answer = answer_of(answered, chosen, hands)
+                if completion.ending != "refused":
+                    hands.noted.exchange = exchange_of(answered.plan.session, turn.id)
                 line = answered_line(gathered, completion.unseen, turn.language)
                 commit = commit_of_answer(turn, answered, known, chosen, s, file_line=line)
                 if again and completion.ending != "refused":  # the new answer takes the place of the first

@@ -1,7 +1,6 @@
 """What a worker does beside turns: shows that it lives, repairs lanes, lets old texts expire, tells of dead letters, mails."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 import structlog
 
@@ -16,6 +15,7 @@ from workers.outgoing import Place
 from workers.post import send_mails
 from workers.reminders import fire_due
 from workers.services import Services
+from workers.watched import Job, Watched
 
 DEAD_S = 5.0
 EXPIRE_S = 30.0
@@ -26,8 +26,6 @@ LOCK_SHARE = 0.8
 """Of a period: how long a job that one worker did keeps the others from doing it."""
 
 log = structlog.get_logger()
-
-type Job = Callable[[], Awaitable[object]]
 
 
 async def upkeep(s: Services, beat: Job) -> None:
@@ -47,9 +45,10 @@ async def every(s: Services, name: str, period_s: float, job: Job, *, shared: bo
 
     shared: from the second time on only if no other worker did it lately.
     """
+    watched = Watched(s, name, job)
     while True:
         try:
-            await job()
+            await watched()
             await s.sleep(period_s)
             while shared and not await _is_mine(s, name, period_s):
                 await s.sleep(period_s)
@@ -58,9 +57,9 @@ async def every(s: Services, name: str, period_s: float, job: Job, *, shared: bo
             await s.sleep(period_s)
 
 
-async def expire(s: Services) -> None:
-    """What became too old goes, also where nobody writes any more."""
-    await expire_texts(s.redis, s.clock(), s.memory, s.session)
+async def expire(s: Services) -> int:
+    """What became too old goes, also where nobody writes any more; gives how much."""
+    return await expire_texts(s.redis, s.clock(), s.memory, s.session)
 
 
 async def tell_of_dead(s: Services) -> None:

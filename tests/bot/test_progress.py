@@ -98,7 +98,7 @@ def test_where_it_stood_is_known_though_the_words_were_forgotten() -> None:
 
 def test_what_a_newer_release_kept_is_not_touched() -> None:
     with pytest.raises(NewerVersion):
-        found("r", {"r:parts": b'{"v":1,"parts":[]}', "r:place": b'{"v":2,"next":0}'})
+        found("r", {"r:parts": b'{"v":1,"parts":[]}', "r:place": b'{"v":3,"next":0}'})
 
 
 # ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -9,8 +9,8 @@ from bot.plain import plainer
 from bot.progress import KeptPart
 from bot.reply import RESEND_MS, Sender
 from infra import keys
+from infra.dead import dead_letters
 from infra.redis_port import RedisPort
-from lanes.dead import dead_letters
 from lanes.outcome import Done, HandBack
 from schemas.reply import Button
 from tests.bot.conftest import CHAT, TOKEN, attempt, make_sender, queue, reply, settle, take

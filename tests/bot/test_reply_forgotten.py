@@ -4,12 +4,12 @@ import pytest
 
 from bot.reply import Sender
 from infra import keys
+from infra.dead import dead_letters
 from infra.forget import forget
 from infra.people import save_person
 from infra.pushes import push_message, push_reply
 from infra.redis_port import RedisPort
 from lanes.commit import commit
-from lanes.dead import dead_letters
 from lanes.ingest import ingest
 from lanes.outcome import Commit, Done
 from schemas.inbound import InboundMessage

@@ -8,8 +8,8 @@ from bot.progress import KeptParts, found, fresh, kept, next_step, sent
 from bot.reply import BAD_TOKEN_MS, RESEND_MS, Sender
 from bot.rich import rich
 from infra import keys
+from infra.dead import dead_letters
 from infra.redis_port import RedisPort
-from lanes.dead import dead_letters
 from lanes.outcome import Done, HandBack
 from schemas.reply import Button, Reply
 from schemas.wire import dump, load

@@ -6,8 +6,8 @@ import pytest
 from cli.dead import age, chosen, words_of
 from cli.faults import Failure
 from infra import keys
+from infra.dead import index_member
 from infra.redis_port import RedisPort
-from lanes.dead import index_member
 from schemas.dead import DeadLetter
 from schemas.inbound import InboundMessage
 from schemas.wire import dump

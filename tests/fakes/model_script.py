@@ -81,7 +81,7 @@ class Dropped:
     """The connection is closed before any answer."""
 
 
-type Decides = Callable[[dict[str, Any]], Answer]
+type Decides = Callable[[dict[str, Any]], Answer | Status]
 """A model that decides by what it sees: gets the body of the request."""
 type Behaviour = Answer | Status | Broken | Dropped | Decides
 

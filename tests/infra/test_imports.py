@@ -30,6 +30,13 @@ def test_a_process_starts_without_cryptography_and_mcp(start: str) -> None:
     assert printed(code) == "[]"
 
 
+@pytest.mark.parametrize("command", ["bot", "worker", "dashboard"])
+def test_a_process_of_its_own_starts_without_rich(command: str) -> None:
+    code = f"import sys; from cli.main import koi; koi.get_command(None, {command!r}); import infra.log; print('rich' in sys.modules)"
+
+    assert printed(code) == "False"
+
+
 def test_cryptography_is_there_for_those_who_want_it() -> None:
     code = "import infra, sys; import cryptography.x509, jwt; print(cryptography.__name__, jwt.__name__)"
 

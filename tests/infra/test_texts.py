@@ -14,6 +14,8 @@ from infra.texts import Catalog
 ROOT = Path(__file__).parents[2]
 PACKAGES = sorted(folder.parent.name for folder in ROOT.glob("*/locales"))
 KEYWORDS = {"say": (2,), "say_n": (2, 3), "translated": (2,), "later": (1,)}
+IN_TEMPLATES = {"say": (1,), "say_n": (1, 2)}
+"""There the language is that of the page."""
 
 DE_PO = """
 msgid ""
@@ -89,6 +91,11 @@ class Said:
 def said_in(package: Path) -> Iterator[Said]:
     for file in sorted(package.rglob("*.py")):
         for line, msgid, _comments, _context in extract_from_file("python", file, KEYWORDS):
+            yield Said(f"{file.relative_to(package.parent)}:{line}", msgid)
+    for file in sorted(package.rglob("templates/*.html")):
+        for line, msgid, _comments, _context in extract_from_file(
+            "jinja2.ext:babel_extract", file, IN_TEMPLATES
+        ):
             yield Said(f"{file.relative_to(package.parent)}:{line}", msgid)
 
 

@@ -211,3 +211,34 @@ async def test_counts_that_are_no_numbers_count_as_none(redis: RedisPort) -> Non
     claim = await take_one(redis)
 
     assert (claim.failures, claim.deaths) == (0, 0)
+
+
+# ── how long it waited ───────────────────────────────────────────────────────────────────────────────────────────
+async def test_a_claim_knows_how_long_ago_its_first_message_was_taken_in(redis: RedisPort) -> None:
+    await send(redis, message(1), message(2))
+    taken_in = int(await redis.get(keys.claim_of("7:1")) or 0)
+    await redis.set(keys.claim_of("7:1"), taken_in - 5_000)
+
+    first = await take_one(redis)
+    await lose_lease(redis, first)
+    again = await take_one(redis)
+
+    assert 5_000 <= (first.age_ms or 0) <= (again.age_ms or 0) < 65_000
+
+
+@pytest.mark.parametrize(
+    "mark", [b"1", b"9999999999999", b"x", None], ids=["older release", "future", "no number", "gone"]
+)
+async def test_an_age_that_cannot_be_told_is_none(redis: RedisPort, mark: bytes | None) -> None:
+    await send(redis, message(1))
+    await (redis.set(keys.claim_of("7:1"), mark) if mark else redis.delete(keys.claim_of("7:1")))
+
+    assert (await take_one(redis)).age_ms is None
+
+
+async def test_a_mark_of_another_type_does_not_hold_up_its_lane(redis: RedisPort) -> None:
+    await send(redis, message(1))
+    await redis.delete(keys.claim_of("7:1"))
+    await redis.sadd(keys.claim_of("7:1"), "x")
+
+    assert (await take_one(redis)).age_ms is None

@@ -5,9 +5,10 @@ from typing import cast
 import pytest
 
 from infra import keys
+from infra.dead import dead_letters, drop_dead, index_member, retry_dead
 from infra.redis_port import RedisPort
 from lanes.claim import Claim, Item
-from lanes.dead import dead_letter, dead_letters, drop_dead, index_member, retry_dead
+from lanes.dead import dead_letter
 from schemas.dead import DeadLetter
 from schemas.wire import dump, load
 from tests.lanes.conftest import JOB, OWNER, ids, take, take_one

@@ -5,13 +5,14 @@ import asyncio
 import pytest
 
 from infra import keys
+from infra.deliver import CannotDeliver, deliver
 from infra.effect import Effect, Expect, Push
 from infra.redis_port import RedisPort
 from lanes.claim import Claim
 from lanes.commit import CannotCommit, Committed, commit, release
 from lanes.keep import LeaseLost, keep
 from lanes.outcome import Commit
-from lanes.step import Changed, Forgotten, Known, Step, Stepped, deliver, step
+from lanes.step import Changed, Forgotten, Known, Step, Stepped, step
 from tests.lanes.conftest import JOB, OWNER, QUEUE, lose_lease, message, send, take, take_one
 
 THINGS, FACTS = keys.things(OWNER), keys.facts(OWNER)
@@ -255,7 +256,7 @@ async def test_what_is_delivered_to_a_busy_lane_waits_there_and_rings_once_it_is
 async def test_a_lane_that_cannot_be_written_gets_nothing(redis: RedisPort) -> None:
     await redis.set(OUT_QUEUE, "no queue")
 
-    with pytest.raises(CannotCommit, match=OUT_QUEUE):
+    with pytest.raises(CannotDeliver, match=OUT_QUEUE):
         await deliver(redis, expects=version(0), effects=making(1), pushes=[REPLY])
 
     assert await redis.exists(THINGS, keys.items(OUT), keys.bodies(OUT), keys.lanes_of(OWNER)) == 0

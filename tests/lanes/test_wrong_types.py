@@ -7,13 +7,14 @@ import pytest
 from redis.exceptions import ResponseError
 
 from infra import keys
+from infra.dead import index_member, retry_dead
+from infra.deliver import CannotDeliver, deliver
 from infra.effect import Effect, Expect, Push
 from infra.redis_port import RedisPort
 from lanes.commit import CannotCommit, Committed, MustStayWhole, commit, release
-from lanes.dead import index_member, retry_dead
 from lanes.keep import keep
 from lanes.outcome import Commit
-from lanes.step import Stepped, deliver, step
+from lanes.step import Stepped, step
 from schemas.dead import DeadLetter
 from schemas.wire import dump
 from tests.lanes.conftest import JOB, OWNER, QUEUE, ids, message, send, take, take_one
@@ -59,7 +60,7 @@ async def is_all_or_nothing(redis: RedisPort, step: Step) -> bool:
     Fails if it was not, and something changed.
     """
     before = await everything(redis)
-    with suppress(ResponseError, CannotCommit, MustStayWhole):
+    with suppress(ResponseError, CannotCommit, CannotDeliver, MustStayWhole):
         if await step():
             return True
     assert await everything(redis) == before

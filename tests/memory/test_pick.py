@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from infra.cut import NOTHING
 from memory.context import Block, build_block
 from memory.labels import labels
 from memory.limits import MemoryLimits
 from memory.pick import GAP, Quote, pick
-from memory.summary import NOTHING
 from memory.tokens import estimate_tokens
 from memory.topics import left_at
 from schemas.memory import RingEntry

@@ -6,7 +6,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from infra.clean import clean
-from memory.summary import NOTHING, cut, shorten, summarise
+from infra.cut import NOTHING, cut, shorten
+from memory.summary import summarise
 
 FAMILY = "👨‍👩‍👧‍👦"
 TEXTS = st.text(

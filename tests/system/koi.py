@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 from redis.exceptions import RedisError
 
+import bench.stack
 from infra import keys
 from infra.redis_port import RedisPort
 from schemas.call import CallRecord
@@ -53,7 +54,7 @@ async def until(condition: Callable[[], object | Awaitable[object]], *, what: st
 
 
 @asynccontextmanager
-async def valkey_of(stack: Stack) -> AsyncGenerator[RedisPort]:
+async def valkey_of(stack: bench.stack.Stack) -> AsyncGenerator[RedisPort]:
     """A client, once the server answers."""
     redis = await stack.redis_ready()
     try:

@@ -12,9 +12,9 @@ from typing import Any, Literal
 import pytest
 
 from infra import keys
+from infra.deliver import deliver
 from infra.redis_port import RedisPort
 from infra.settings import Settings
-from lanes.step import deliver
 from schemas.call import CallRecord
 from schemas.inbound import InboundMessage
 from schemas.memory import Session

@@ -11,10 +11,10 @@ from zoneinfo import ZoneInfo
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
+from infra import deliver as steps
 from infra import keys
 from infra.forget import forget
 from infra.redis_port import RedisPort
-from lanes import step
 from schemas.profile import Profile
 from schemas.reply import Button, Reply
 from schemas.things import Reminder
@@ -45,7 +45,7 @@ async def remind(house: House, text: str = "Tabletten", owner: str = OWNER, **ar
     """As a turn makes one."""
     known = await load_things(house.redis, owner)
     ran = create_reminder(CreateReminder(text=text, **arguments), here(house, owner), known)
-    assert await step.deliver(
+    assert await steps.deliver(
         house.redis, expects=expects(owner, known), effects=change_effects(owner, known, ran), pushes=()
     )
 
@@ -54,7 +54,7 @@ async def do(house: House, answer: Edit) -> None:
     """As a command does it."""
     known = await load_things(house.redis, OWNER)
     effects = change_effects(OWNER, known, answer.ran)
-    assert await step.deliver(house.redis, expects=expects(OWNER, known), effects=effects, pushes=())
+    assert await steps.deliver(house.redis, expects=expects(OWNER, known), effects=effects, pushes=())
 
 
 async def kept(house: House, id_: str = "r1") -> Reminder | None:
@@ -120,7 +120,7 @@ async def test_a_worker_that_read_a_reminder_before_another_sent_it_sends_nothin
 ) -> None:
     await remind(house, at="2026-04-05T15:00")
     at(house, 2026, 4, 5, 15)
-    deliver, other = step.deliver, replace(house.services)
+    deliver, other = steps.deliver, replace(house.services)
 
     async def slow(redis: RedisPort, **what: Any) -> bool:
         monkeypatch.setattr("workers.reminders.deliver", deliver)
@@ -140,7 +140,7 @@ async def test_a_worker_that_dies_before_or_after_the_step_leaves_it_whole(
     """It is one step: the message, the next time and the reminder change together, or nothing does."""
     await remind(house, at="2026-04-05T15:00", rrule="FREQ=DAILY")
     at(house, 2026, 4, 5, 15)
-    deliver = step.deliver
+    deliver = steps.deliver
 
     async def dying(redis: RedisPort, **what: Any) -> bool:
         if when == "after":
@@ -167,7 +167,7 @@ async def test_a_reminder_that_was_changed_meanwhile_is_not_sent_as_it_was(
 ) -> None:
     await remind(house, at="2026-04-05T15:00")
     at(house, 2026, 4, 5, 15)
-    deliver = step.deliver
+    deliver = steps.deliver
 
     async def cancelled_first(redis: RedisPort, **what: Any) -> bool:
         await house.redis.hdel(keys.things(OWNER), "r1")

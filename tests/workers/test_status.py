@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from infra import health, keys
+from infra.pause import PARKED_MS
 from infra.redis_port import RedisPort
 from infra.settings import MoneySettings
 from schemas.call import CallRecord
@@ -48,6 +49,16 @@ async def test_processes_lanes_and_dead_letters_are_counted(redis: RedisPort) ->
 
     assert (status.bots, status.workers, status.lanes, status.waiting, status.dead) == (1, 2, 3, 2, 1)
     assert 90_000 <= status.oldest_ms < 120_000
+
+
+async def test_what_waits_for_the_end_of_a_pause_is_neither_in_work_nor_late(redis: RedisPort) -> None:
+    now_ms = int(time.time() * 1000)
+    await redis.zadd(keys.inbox_queue(), {"in:a": now_ms - 5, "in:b": now_ms - 90_000 + PARKED_MS})
+
+    status = await load_status(redis, APRIL_5_14_23, BERLIN)
+
+    assert (status.lanes, status.waiting, status.parked) == (1, 1, 1)
+    assert "⚠ 1 Gespräch wartet: sein Bot ist angehalten" in status_text(status, DOLLARS, "de").splitlines()
 
 
 async def test_only_calls_of_today_are_counted(redis: RedisPort) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from infra import keys
+from infra.dead import dead_letters
 from infra.forget import forget
 from infra.settings import PlanSettings
 from lanes.commit import Committed
-from lanes.dead import dead_letters
 from lanes.outcome import Commit, Done, Failed, HandBack
 from llm.candidates import OFFLINE, Candidate
 from llm.chain import Chain

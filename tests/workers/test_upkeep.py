@@ -114,3 +114,13 @@ async def test_upkeep_beats_mends_lanes_expires_texts_and_tells_of_the_dead(hous
             while not await all_is_well():
                 await asyncio.sleep(0.005)
         keeping.cancel()
+
+
+async def test_every_job_leaves_word_of_its_last_run(house: House) -> None:
+    names = ("beat", "dead", "expire", "reminders", "sweep")
+    async with asyncio.TaskGroup() as group:
+        keeping = group.create_task(upkeep(house.services, no_beat))
+        async with asyncio.timeout(5):
+            while await house.redis.exists(*map(keys.ran, names)) < len(names):
+                await asyncio.sleep(0.005)
+        keeping.cancel()

@@ -1,4 +1,4 @@
--- Included by commit and step: reads the words that lanes/changes.py makes of effects and pushes, from ARGV[at] on, and
+-- Included by commit, step and deliver: reads the words that infra/changes.py makes of effects and pushes, from ARGV[at] on, and
 -- asks whether an effect can be applied.
 
 local at
@@ -25,6 +25,11 @@ end
 
 local function read_effect() return { when = word(), type = word(), words = list(word) } end
 
+local function read_expect()
+  local key, field, is_there, wanted = word(), word(), word(), word()
+  return { key = key, field = field, value = is_there == '1' and wanted }      -- false, as HGET says it, for none
+end
+
 local function read_push()
   local id = word()
   return { job_id = id, queue = word(), item_id = word(), body = word(), owner = word(), solo = word(), hold_ms = word(),
@@ -33,3 +38,17 @@ end
 
 -- the key for which e cannot be applied, or nil
 local function effect_wrong_type(e) return e.type ~= 'any' and wrong_type(e.words[2], e.type) or nil end
+
+-- HINCRBY may have several pairs of field and number (infra.effect): half of a commit's time would go into reading them apart
+local function apply(e)
+  local words = e.words
+  if words[1] ~= 'HINCRBY' then return redis.call(unpack(words)) end
+  for i = 3, #words, 2 do redis.call('HINCRBY', words[2], words[i], words[i + 1]) end
+end
+
+local function all_as_expected(expects)
+  for _, e in ipairs(expects) do
+    if redis.call('HGET', e.key, e.field) ~= e.value then return false end
+  end
+  return true
+end

@@ -1,5 +1,6 @@
--- Included by every script of this folder: the keys of a lane (named as in infra/keys.py; a test compares them),
--- and what several scripts do: ask whether a key can be written, queue a lane's job, push an item, free a lane.
+-- Included by every script that touches a lane, in lanes/ and here: the keys of a lane (named as in infra/keys.py; a test
+-- compares them), and what several scripts do: ask whether a key can be written, queue a lane's job, push an item, free a
+-- lane, ask who is paused.
 -- Lua does not roll back, so all that can fail is asked before the first write. SET, DEL and PEXPIRE take any type, a read
 -- that is needed anyway asks by itself, and of most lanes nothing is there yet: one EXISTS tells.
 
@@ -42,6 +43,23 @@ end
 -- the key for which p cannot be pushed, or nil
 local function push_wrong_type(p)
   return lane_wrong_type(p.lane, p.queue) or p.owner ~= '' and wrong_type('koi:lanes-of:' .. p.owner, 'set') or nil
+end
+
+-- A due lane of a paused bot is parked: it waits in its queue by this much later than it was due, and so keeps its place
+-- among the others, its job, and all that is in it (infra.pause). What it has to send is not held back.
+local PARKED_MS = 10000000000000
+
+-- bot id, or '*' for all → true; nobody, if that cannot be read
+local function paused_bots()
+  local found, paused = redis.pcall('HKEYS', 'koi:paused'), {}
+  if not found.err then
+    for _, bot_id in ipairs(found) do paused[bot_id] = true end
+  end
+  return paused
+end
+
+local function is_paused(job_id, paused)
+  return job_id:sub(1, 4) ~= 'out:' and (paused['*'] or paused[job_id:match('^%a+:([^:]*)')]) or false
 end
 
 -- queue the job of a lane that nobody holds
@@ -87,6 +105,7 @@ local function push(p)
   end
   if redis.call('PTTL', k.lease) > 0 then return end      -- held: its end queues it
   local queued = tonumber(redis.call('ZSCORE', p.queue, p.job_id) or at + 1)
+  if queued >= PARKED_MS then return end      -- the end of the pause wakes it
   if queued > now and queued ~= at then enqueue(k, p.job_id, p.queue, at) end
 end
 
