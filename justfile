@@ -42,4 +42,5 @@ bench:
     python -m bench.chaos
     python -m bench.context
     python -m bench.cost
+    python -m bench.dashboard
     python -m bench.routing

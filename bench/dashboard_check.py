@@ -164,7 +164,7 @@ async def check_messages(client: httpx.AsyncClient, f: Figures, compared: Compar
 
 def check_failed(html: str, f: Figures, compared: Compared) -> None:
     failed = len(f.truth.failed)
-    shown = re.search(r"([\d,]+) messages? Try all", text(html))
+    shown = re.search(r"([\d,]+) messages? (?:Older )?Try all", text(html))
     compared.number("Failed", shown[1] if shown else "0", failed)
     badge = re.search(r'<span class="count failed">([^<]*)<', html)
     compared.number("Failed, in the rail", badge[1] if badge else "0", failed)

@@ -7,6 +7,7 @@ from redis.exceptions import RedisError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -85,7 +86,7 @@ def routes(live: Live, last: LastValues) -> list[BaseRoute]:
         Route("/login", login.log_in, methods=["POST"]),
         Route("/logout", login.log_out, methods=["POST"]),
         Route("/look", login.change_look, methods=["POST"]),
-        Mount("/static", Assets()),
+        Mount("/static", GZipMiddleware(Assets(), minimum_size=1_000)),
     ]
     for page in pages.pages():
         found.append(Route(page.path, handler_of(page, last), methods=["GET"], name=page.name))

@@ -80,7 +80,7 @@ def _money(microusd: float, currency: str, rate: float, language: str) -> str:
     amount = Decimal(str(microusd)) * Decimal(str(rate)) / MICRO
     if 0 < amount < 1:
         amount = amount.quantize(Decimal(1).scaleb(amount.adjusted() - SIGNIFICANT_DIGITS + 1), ROUND_HALF_UP)
-        if amount.adjusted() < -SIGNIFICANT_DIGITS:
+        if amount.adjusted() <= -SIGNIFICANT_DIGITS:  # else cents say both, and nothing is rounded twice
             return format_currency(amount, currency, locale=spoken(language), decimal_quantization=False)
     return format_currency(amount, currency, locale=spoken(language))
 

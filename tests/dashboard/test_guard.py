@@ -159,6 +159,15 @@ async def test_every_answer_carries_the_headers(redis: RedisPort) -> None:
     assert answers[4].headers["cache-control"] == "no-store"
 
 
+async def test_styles_and_scripts_are_sent_compressed_and_pages_as_they_are(redis: RedisPort) -> None:
+    """Pages are not, since they hold what people wrote beside what an address asks for (BREACH)."""
+    async with browser(await shared_by(redis, PASSWORDS)) as client:
+        style, page = [await client.get(path) for path in ("/static/koi.css", "/login")]
+
+    assert style.headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in page.headers
+
+
 def test_the_policy_lets_no_script_but_our_files_run() -> None:
     policy = HEADERS["Content-Security-Policy"]
 
